@@ -58,9 +58,9 @@ set(PIPESCOPE_NATIVE_PROGRAM "" CACHE FILEPATH "A pipescope of the same source f
 if(PIPESCOPE_SANITIZE OR PIPESCOPE_FUZZ OR PIPESCOPE_COVERAGE)
   return() # nobody installs those
 endif()
-set(teller ${PIPESCOPE_NATIVE_PROGRAM})
-if(NOT teller)
-  set(teller $<TARGET_FILE:pipescope>)
+set(told_by ${PIPESCOPE_NATIVE_PROGRAM})
+if(NOT told_by)
+  set(told_by ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:pipescope>)
   if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     message(STATUS "Manual and completions are left out: the program cannot run here; PIPESCOPE_NATIVE_PROGRAM names one that can")
     return()
@@ -70,7 +70,6 @@ file(STRINGS ${PROJECT_SOURCE_DIR}/src/cli/commands.def verbs REGEX "^X\\(")
 list(TRANSFORM verbs REPLACE "X\\(([a-z_]+)\\)" "\\1")
 list(TRANSFORM verbs REPLACE "_" "-")
 set(told_folder ${CMAKE_BINARY_DIR}/generated/told)
-set(told_by ${CMAKE_CROSSCOMPILING_EMULATOR} ${teller})
 add_custom_command(OUTPUT ${told_folder}/stamp
   COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${told_by}" "-DVERBS=${verbs}" -DOUT=${told_folder} -P ${PROJECT_SOURCE_DIR}/cmake/told.cmake
   DEPENDS pipescope ${PROJECT_SOURCE_DIR}/cmake/told.cmake

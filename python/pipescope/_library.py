@@ -207,8 +207,8 @@ def _load():
             reasons.append(str(error))
             if path == os.environ.get("PIPESCOPE_LIBRARY"):
                 _say.warn_once("named", "PIPESCOPE_LIBRARY cannot be used: %s", error)
-    _say.warn_once("library", "%s was not found, so nothing will be recorded (name it in PIPESCOPE_LIBRARY, or install the "
-                   "package with `pip install ./python`): %s", FILE, reasons[-1] if reasons else "")
+    _say.warn_once("library", "%s was not found, so nothing will be recorded (`pip install pipescope-training` has it "
+                   "beside the package; or name it in PIPESCOPE_LIBRARY): %s", FILE, reasons[-1] if reasons else "")
     return None
 
 

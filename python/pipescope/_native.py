@@ -136,7 +136,7 @@ def functions() -> Functions:
         if _functions is None:
             raise errors.LibraryNotFound(
                 "%s could not be loaded: %s" % (FILE, "; ".join(reasons)),
-                remedy="install pipescope with its libraries (docs/python.md), or name the file in PIPESCOPE_ANALYSIS_LIBRARY")
+                remedy="`pip install pipescope-training` has it beside the package; or name the file in PIPESCOPE_ANALYSIS_LIBRARY")
         return _functions
 
 

@@ -18,6 +18,18 @@ const char *ps_code_text(ps_code code) {
     return "unknown error";
 }
 
+/* There are two functions of this name: GNU's returns the text, that of POSIX (musl has no other) a status. */
+const char *ps_errno_text(int error, char *text, size_t size) {
+#if defined(__GLIBC__)
+    return strerror_r(error, text, size);
+#else
+    if (strerror_r(error, text, size) != 0) {
+        (void)snprintf(text, size, "error %d", error);
+    }
+    return text;
+#endif
+}
+
 /* The end of a path says more than its beginning. */
 static void copy_file_name(char *out, size_t size, const char *file) {
     size_t n = strlen(file);

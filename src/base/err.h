@@ -50,6 +50,9 @@ typedef struct ps_err {
 /* Text of a code ("out of memory"); never NULL. */
 const char *ps_code_text(ps_code code);
 
+/* Text of an errno for people; in `text` (128 bytes hold all that are known) or static, never NULL. */
+const char *ps_errno_text(int error, char *text, size_t size);
+
 /* Fills `err` (when given) and returns `code`, so that call sites read `return ps_fail(...)`. Forgets
  * any earlier content of `err`. */
 ps_code ps_fail(ps_err *err, ps_code code, const char *fmt, ...) PS_PRINTF(3, 4);

@@ -22,7 +22,7 @@ static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
                             what);
     }
     char text[128] = "";
-    const char *reason = strerror_r(e, text, sizeof text);
+    const char *reason = ps_errno_text(e, text, sizeof text);
     ps_code code = e == ENOTDIR ? PS_NOT_FOUND : e == ENOSPC || e == EDQUOT ? PS_NO_ROOM : PS_IO;
     return ps_fail_file(err, code, path, "%s: %s", what, reason);
 }

@@ -38,7 +38,7 @@ struct ps_input {
 static ps_code fail_read(const ps_input *in, ps_err *err, int error) {
     char text[128] = "";
     (void)ps_fail_file(err, PS_IO, in->path, "cannot read the file: %s",
-                       strerror_r(error, text, sizeof text));
+                       ps_errno_text(error, text, sizeof text));
     if (err != NULL) {
         err->offset = in->raw_offset;
     }
@@ -163,7 +163,7 @@ static int open_file(const char *path, ps_err *err) {
         int error = errno;
         char text[128] = "";
         (void)ps_fail_file(err, error == ENOENT || error == ENOTDIR ? PS_NOT_FOUND : PS_IO, path,
-                           "cannot open the file: %s", strerror_r(error, text, sizeof text));
+                           "cannot open the file: %s", ps_errno_text(error, text, sizeof text));
         return -1;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {

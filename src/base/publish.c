@@ -138,7 +138,7 @@ void ps_unfinished_forget(void) {
 static ps_code fail_publish(const ps_publish *p, const char *what, ps_err *err) {
     int e = errno;
     char text[128] = "";
-    const char *reason = strerror_r(e, text, sizeof text);
+    const char *reason = ps_errno_text(e, text, sizeof text);
     return e == ENOMEM ? ps_fail_nomem(err)
                        : ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO,
                                       p->path, "%s: %s", what, reason);
@@ -280,7 +280,7 @@ static ps_code remove_scratch_file(const char *folder, int dir, const char *name
         return PS_OK;
     }
     char text[128] = "";
-    const char *reason = strerror_r(errno, text, sizeof text);
+    const char *reason = ps_errno_text(errno, text, sizeof text);
     return ps_fail_file(err, PS_IO, folder, "%s in it cannot be removed: %s", name, reason);
 }
 
@@ -302,7 +302,7 @@ ps_code ps_scratch_end(char *folder, ps_err *err) {
     }
     if (rmdir(folder) != 0 && code == PS_OK) {
         char text[128] = "";
-        const char *reason = strerror_r(errno, text, sizeof text);
+        const char *reason = ps_errno_text(errno, text, sizeof text);
         code = ps_fail_file(err, PS_IO, folder, "the folder cannot be removed: %s", reason);
     }
     ps_free(folder);

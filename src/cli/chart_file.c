@@ -16,9 +16,9 @@ static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out
                                 .n_tables = f->n_tables,
                                 .step = f->step,
                                 .pipeline = f->pipeline};
-    ps_chart_form form = ps_ends_with(path, ".json")  ? PS_CHART_JSON
-                         : ps_ends_with(path, ".svg") ? PS_CHART_SVG
-                                                      : PS_CHART_HTML;
+    ps_chart_form form = path == NULL || ps_ends_with(path, ".json") ? PS_CHART_JSON
+                         : ps_ends_with(path, ".svg")                ? PS_CHART_SVG
+                                                                     : PS_CHART_HTML;
     return ps_write_chart_form(form, &page, false, out, err);
 }
 

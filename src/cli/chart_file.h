@@ -20,7 +20,7 @@ typedef struct ps_chart_file {
     int32_t pipeline;
 } ps_chart_file;
 
-/* Writes the file and prints its name; an exit status. */
+/* Writes the file and prints its name; NULL: JSON onto the terminal. An exit status. */
 int ps_cli_write_chart_file(ps_cli *cli, const char *path, const ps_chart_file *file);
 
 #endif

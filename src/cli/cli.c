@@ -571,7 +571,7 @@ static int close_stdout(ps_cli *cli, int status) {
         return status;
     }
     char text[128] = "";
-    const char *reason = strerror_r(cli->out_errno, text, sizeof text);
+    const char *reason = ps_errno_text(cli->out_errno, text, sizeof text);
     (void)fprintf(stderr, "pipescope: cannot write to standard output%s%s\n",
                   cli->out_errno != 0 ? ": " : "", cli->out_errno != 0 ? reason : "");
     return status == PS_EXIT_OK ? PS_EXIT_FAILED : status;

@@ -14,6 +14,7 @@
 #include "run/run.h"
 #include "run/run_pipeline.h"
 #include "schedule/schedule.h"
+#include "write/chart/chart_rows.h"
 #include "write/out/writers.h"
 
 typedef struct drawing {
@@ -66,15 +67,6 @@ static int write_chart_file(ps_cli *cli, const drawing *d, const char *path) {
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-static bool has_chart_step(const ps_chart *chart, int64_t step) {
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        if (chart->ops[i].step == step) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     (void)cluster;
     drawing d = {.run = run, .chart = run->results[0].chart, .pipeline = -1};
@@ -84,9 +76,14 @@ static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster)
     }
     d.step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_chart_usual_step(d.chart);
     d.pipeline = ps_cli_given(cli, "pipeline") ? (int32_t)ps_cli_int(cli, "pipeline") : -1;
-    if (!has_chart_step(d.chart, d.step)) {
+    if (!ps_chart_has_step(d.chart, d.step)) {
         return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
                             (long long)d.step);
+    }
+    int64_t step = d.step;
+    int32_t pipeline = d.pipeline;
+    if (ps_chart_choose(d.chart, &step, &pipeline, &err) != PS_OK) {
+        return ps_cli_usage(cli, "--pipeline %d: %s", (int)d.pipeline, err.msg);
     }
     const char *against = ps_cli_text(cli, "against");
     if (against != NULL &&
@@ -95,7 +92,8 @@ static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster)
         return ps_cli_fail(cli, &err);
     }
     const char *path = ps_cli_text(cli, "output");
-    int status = path != NULL ? write_chart_file(cli, &d, path) : print_chart_text(cli, &d);
+    bool is_file = path != NULL || ps_cli_flag(cli, "json");
+    int status = is_file ? write_chart_file(cli, &d, path) : print_chart_text(cli, &d);
     ps_chart_free(d.against);
     return status;
 }
@@ -135,7 +133,10 @@ static int run(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.short_name = 'o', PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID, PS_CHART_FILE_HELP)},
+    {.short_name = 'o',
+     .or_terminal = true,
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID, PS_CHART_FILE_HELP)},
+    {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
     {PS_ROW_INT(NULL, "step", "N", PS_SHOWN("the first full one"), 0, INT64_MAX, "step to draw")},
     {PS_ROW_INT(NULL, "pipeline", "N", PS_SHOWN("the first"), 0, INT32_MAX, "pipeline to draw")},
     {PS_ROW_TEXT(NULL, "against", "SCHEDULE", PS_UNSAID,
@@ -143,6 +144,7 @@ static const ps_option OPTIONS[] = {
     PS_ALL_ROWS_OPTION,
     PS_OPS_OPTIONS,
     PS_CLOCK_OPTIONS,
+    PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_MEMORY_OPTION,

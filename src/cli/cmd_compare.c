@@ -40,9 +40,9 @@ static int write_compare(ps_cli *cli, const ps_comparison *c, const char *path) 
         path != NULL ? (ps_text_style){.width = 120, .utf8 = true} : ps_cli_style(cli);
     ps_err err = PS_ERR_INIT;
     ps_buf out = {0};
-    ps_code code = path != NULL && ps_ends_with(path, ".json")
-                       ? ps_write_comparison_json(c, &out, &err)
-                       : ps_write_comparison_text(c, top, &style, &out, &err);
+    bool is_json = path != NULL ? ps_ends_with(path, ".json") : ps_cli_flag(cli, "json");
+    ps_code code = is_json ? ps_write_comparison_json(c, &out, &err)
+                           : ps_write_comparison_text(c, top, &style, &out, &err);
     return ps_cli_end_output(cli, path, &out, code, &err);
 }
 
@@ -206,9 +206,11 @@ static int run_compare(ps_cli *cli) {
 #define DROP_IN "As in msprof-analyze"
 static const ps_option OPTIONS[] = {
     {.short_name = 'o',
+     .or_terminal = true,
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
                  "every row into a file (.json, .xlsx), or the text (.txt); a folder: "
                  "performance_comparison_result.xlsx in it")},
+    {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
     {PS_ROW_INT(NULL, "top_num", "N", PS_IS("10"), 1, 1 << 20, "rows of each table in the text")},
     {.short_name = 'd',
      PS_ROW_PATH(DROP_IN, "profiling_path", "NEW", PS_UNSAID, "instead of the first word")},

@@ -395,6 +395,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "strict", "a rank with counted errors is not written")},
     {PS_ROW_FLAG(NULL, "no-align",
                  "times as they were recorded: clocks that were measured while recording stay")},
+    PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,

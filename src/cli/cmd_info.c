@@ -670,6 +670,7 @@ static int run_info(ps_cli *cli) {
 static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "json", "for scripts: exact numbers, epoch times as text")},
     PS_ALL_ROWS_OPTION,
+    PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_MEMORY_OPTION,

@@ -94,10 +94,12 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_ANALYSIS(weight_share)},
     {PS_ROW_ANALYSIS(plan_row)},
     {.short_name = 'o',
+     .or_terminal = true,
      PS_ROW_PATH(NULL, "output", "FILE", NULL,
                  "the measured step and the plan below it (.svg, .html), or the data "
                  "(.json), instead of text")},
     {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
+    PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_CACHE_OPTIONS,

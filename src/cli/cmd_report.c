@@ -98,12 +98,11 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
     ps_code code =
         ps_run_report_view(run, cluster, ps_cli_given(cli, "step") ? &step : NULL, &view, &err);
     if (code == PS_RANGE) {
-        ps_cli_warn(cli, "--%s", err.msg);
+        return ps_cli_usage(cli, "--%s", err.msg);
     }
-    return code == PS_OK ? write_report(cli, &view)
-           : code == PS_NOTHING || code == PS_RANGE
-               ? PS_EXIT_NOTHING /* else the ranks have said why */
-               : ps_cli_fail(cli, &err);
+    return code == PS_OK        ? write_report(cli, &view)
+           : code == PS_NOTHING ? PS_EXIT_NOTHING /* else the ranks have said why */
+                                : ps_cli_fail(cli, &err);
 }
 
 /* What only the makers of the chart miss is no news: the report says whether there is a pipeline. */
@@ -155,6 +154,7 @@ static int run_report_command(ps_cli *cli) {
 
 static const ps_option OPTIONS[] = {
     {.short_name = 'o',
+     .or_terminal = true,
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
                  "a page (.html), the data (.json) or the text (.txt) instead of text on the "
                  "terminal")},
@@ -168,6 +168,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_ANALYSIS(max_activations)},
     {PS_ROW_ANALYSIS(peak_tflops), .group = "Options",
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
+    PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_MEMORY_OPTION,

@@ -318,6 +318,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "open", "open the page in the browser of this desktop")},
     {PS_ROW_TEXT(NULL, "token", "T", PS_SHOWN("a random one"),
                  "what who asks has to know: letters, digits, hyphens, underscores")},
+    PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     {.short_name = 'j',
      .fallback_shown = "one per processor",

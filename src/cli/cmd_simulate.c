@@ -31,7 +31,10 @@ static const ps_option OPTIONS[] = {
                 "stages of the pipeline, one device each")},
     {PS_ROW_INT(NULL, "microbatches", "M", PS_UNSAID, 1, PS_MAX_MICROBATCHES,
                 "microbatches in a step")},
-    {.short_name = 'o', PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID, PS_CHART_FILE_HELP)},
+    {.short_name = 'o',
+     .or_terminal = true,
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID, PS_CHART_FILE_HELP)},
+    {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
     {PS_ROW_PATH(NULL, "profile", "DIR", PS_UNSAID,
                  "write the profile of a cluster into DIR, which must be new or empty")},
 
@@ -311,9 +314,10 @@ static int show_simulate_command(ps_cli *cli, const request *q, ps_chart *chart)
     const ps_table *tables[] = {table};
     ps_chart_file file = {
         .chart = chart, .tables = tables, .n_tables = 1, .step = 1, .pipeline = -1};
-    int status = path != NULL ? ps_cli_write_chart_file(cli, path, &file)
-                              : ps_cli_put_chart(cli, chart, 1, -1);
-    if (status == PS_EXIT_OK && path == NULL) {
+    bool is_file = path != NULL || ps_cli_flag(cli, "json");
+    int status =
+        is_file ? ps_cli_write_chart_file(cli, path, &file) : ps_cli_put_chart(cli, chart, 1, -1);
+    if (status == PS_EXIT_OK && !is_file) {
         ps_cli_print(cli, "\n");
         status = ps_cli_put_step_rows(cli, table, 1);
         ps_cli_print(cli, "\n");

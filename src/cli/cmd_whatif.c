@@ -95,6 +95,7 @@ static int run_whatif_command(ps_cli *cli) {
 
 static const ps_option OPTIONS[] = {
     {.short_name = 'o',
+     .or_terminal = true,
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
                  "a page (.html), the data (.json), the text (.txt), the map of workers (.svg), or "
                  "the ops as they would run (.pftrace, .json.gz: the answer of --without and "
@@ -106,6 +107,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_TEXT(NULL, "threshold", "NAME=VALUE,...", PS_UNSAID,
                  "when a cause holds: slow=1.05, worker=0.5, stage=0.5, links=0.5, lengths=0.95, "
                  "host=1.05, drift=0.05")},
+    PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_MEMORY_OPTION,

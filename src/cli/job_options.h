@@ -15,10 +15,10 @@
 
 /* For commands that run modes. */
 #define PS_MODE_OPTIONS                                                                            \
-    {PS_ROW_ANALYSIS(step_id)}, {PS_ROW_ANALYSIS(top_num)}, {PS_ROW_ANALYSIS(module_depth)},       \
-        {PS_ROW_ANALYSIS(module_glob)}, {PS_ROW_ANALYSIS(rank_id)},                                \
-        {PS_ROW_ANALYSIS(parallel_types)}, {PS_ROW_ANALYSIS(exclude_op_name)},                     \
-        {PS_ROW_ANALYSIS(peak_tflops)}, {                                                          \
+    {.also = "step", PS_ROW_ANALYSIS(step_id)}, {PS_ROW_ANALYSIS(top_num)},                        \
+        {PS_ROW_ANALYSIS(module_depth)}, {PS_ROW_ANALYSIS(module_glob)},                           \
+        {PS_ROW_ANALYSIS(rank_id)}, {PS_ROW_ANALYSIS(parallel_types)},                             \
+        {PS_ROW_ANALYSIS(exclude_op_name)}, {PS_ROW_ANALYSIS(peak_tflops)}, {                      \
         PS_ROW_ANALYSIS(fuzzy_threshold)                                                           \
     }
 
@@ -74,6 +74,13 @@ int ps_cli_take_memory(ps_cli *cli, int64_t *bytes);
     }
 /* What came of it, with --verbose, and what could not be kept. */
 void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *opts);
+
+/* For commands whose first word is a PATH. */
+#define PS_INPUT_OPTION                                                                            \
+    {                                                                                              \
+        .short_name = 'd', .is_input = true,                                                       \
+        PS_ROW_PATH(NULL, "profiling_path", "PATH", PS_UNSAID, "the PATH, as an option")           \
+    }
 
 /* For commands that read any format. */
 #define PS_FORMAT_OPTION                                                                           \

@@ -116,6 +116,7 @@ static ps_option row_of_analyses(const ps_option *own) {
                        .max = o->most,
                        .choices = o->kind == PS_ANALYSIS_ORDER ? ps_layout_names : NULL,
                        .positive = o->kind == PS_ANALYSIS_REAL,
+                       .also = own->also,
                        .of = own->of};
 }
 
@@ -141,11 +142,13 @@ static bool option_same_name(const char *name, const char *s, size_t n) {
 
 /* Row of the long name, or their count. */
 static size_t find_long(const ps_option_spec *spec, const char *s, size_t n) {
-    size_t i = 0;
-    while (i < ps_options_count(spec) && !option_same_name(ps_options_at(spec, i).name, s, n)) {
-        i++;
+    for (size_t i = 0; i < ps_options_count(spec); i++) {
+        ps_option o = ps_options_at(spec, i);
+        if (option_same_name(o.name, s, n) || (o.also != NULL && option_same_name(o.also, s, n))) {
+            return i;
+        }
     }
-    return i;
+    return ps_options_count(spec);
 }
 
 static size_t find_short(const ps_option_spec *spec, char c) {
@@ -303,6 +306,21 @@ static bool is_known_option(const ps_option_spec *spec, const char *word) {
     return find_one_hyphen(spec, word) < ps_options_count(spec);
 }
 
+/* A value that is there: `-o -`, which commands with several files cannot mean. */
+static ps_code take_value(parser *p, const ps_option *o, const char *text, ps_option_value *v) {
+    if (o->short_name != 'o' || strcmp(text, "-") != 0) {
+        return parse_value(o, text, v, p->err);
+    }
+    if (!o->or_terminal) {
+        return ps_fail(
+            p->err, PS_USAGE,
+            "--%s: '-' is no %s: this command writes nothing to the terminal that could be it",
+            o->name, o->arg);
+    }
+    *v = (ps_option_value){.text = NULL};
+    return PS_OK;
+}
+
 /* Takes the value from `attached` (after '=' or glued on) or from the next word. */
 static ps_code take_option(parser *p, size_t row, const char *attached) {
     const ps_option row_of = ps_options_at(p->spec, row);
@@ -316,13 +334,13 @@ static ps_code take_option(parser *p, size_t row, const char *attached) {
         return parse_value(o, "", v, p->err);
     }
     if (attached != NULL) {
-        return parse_value(o, attached, v, p->err);
+        return take_value(p, o, attached, v);
     }
     if (p->at >= p->argc || is_known_option(p->spec, p->argv[p->at])) {
         return ps_fail(p->err, PS_USAGE, "--%s needs a value%s%s", o->name,
                        o->arg != NULL ? ": " : "", o->arg != NULL ? o->arg : "");
     }
-    return parse_value(o, p->argv[p->at++], v, p->err);
+    return take_value(p, o, p->argv[p->at++], v);
 }
 
 static ps_code take_long(parser *p, const char *word) {
@@ -360,6 +378,50 @@ static ps_code take_positional(parser *p, const char *word) {
     return PS_OK;
 }
 
+/* -d DIR is the first of the words. */
+static ps_code take_input(parser *p) {
+    for (size_t i = 0; i < ps_options_count(p->spec); i++) {
+        const ps_option_value *v = &p->out->values[i];
+        if (!ps_options_at(p->spec, i).is_input || !v->given) {
+            continue;
+        }
+        size_t n = p->out->n_positionals;
+        if (n >= p->spec->max_positionals) {
+            return ps_fail(p->err, PS_USAGE, "-d %s and the word '%s': which of them?", v->text,
+                           p->out->positionals[0]);
+        }
+        memmove(p->out->positionals + 1, p->out->positionals, n * sizeof *p->out->positionals);
+        p->out->positionals[0] = v->text;
+        p->out->n_positionals++;
+    }
+    return PS_OK;
+}
+
+/* "--format json" and "--format text" of a command that has these forms. */
+static ps_code take_form(parser *p) {
+    size_t n = ps_options_count(p->spec);
+    size_t format = find_long(p->spec, "format", strlen("format"));
+    const char *text = format < n ? p->out->values[format].text : NULL;
+    bool is_json = text != NULL && strcmp(text, "json") == 0;
+    if (!is_json && (text == NULL || strcmp(text, "text") != 0)) {
+        return PS_OK;
+    }
+    size_t as = find_long(p->spec, "as", strlen("as"));
+    size_t json = find_long(p->spec, "json", strlen("json"));
+    if (as == n && json == n) {
+        return PS_OK; /* the reader of that name is looked for, and told to be unknown */
+    }
+    p->out->values[format] = (ps_option_value){.text = NULL};
+    if (as < n) {
+        ps_option o = ps_options_at(p->spec, as);
+        p->out->values[as].given = true;
+        return parse_value(&o, text, &p->out->values[as], p->err);
+    }
+    p->out->values[json] =
+        (ps_option_value){.text = is_json ? "1" : NULL, .number = is_json, .given = is_json};
+    return PS_OK;
+}
+
 static ps_code take_words(parser *p) {
     bool options = true;
     ps_code code = PS_OK;
@@ -376,6 +438,8 @@ static ps_code take_words(parser *p) {
             code = take_short(p, word);
         }
     }
+    code = code == PS_OK ? take_input(p) : code;
+    code = code == PS_OK ? take_form(p) : code;
     if (code == PS_OK && p->out->n_positionals < p->spec->min_positionals) {
         code = ps_fail(p->err, PS_USAGE, "%s is missing", p->spec->positional);
     }

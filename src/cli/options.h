@@ -41,6 +41,10 @@ typedef struct ps_option {
     bool positive;              /* REAL: 0 is refused, since it stands for "not given" */
     bool hidden;                /* works, but is not in help */
     bool one_hyphen;            /* "-bp" is "--bp", as users of another tool write it */
+    bool is_input;              /* PATH: the first word of the command, given as an option */
+    bool
+        or_terminal; /* PATH of an output: "-" is the terminal, as if it were not given; other outputs refuse it */
+    const char *also;         /* a second long name, NULL: none */
     ps_analysis_option_id of; /* an option of analyses: what is not said here is as in their list */
 } ps_option;
 
@@ -95,7 +99,8 @@ typedef struct ps_option_values {
 
 /* Parses argv[0..argc), without program and command name. PS_USAGE with a message that names the nearest known
  * word, or PS_NOMEM; a failed parse leaves nothing to free. --help among the arguments sets *wants_help, and
- * then no other mistake is reported. */
+ * then no other mistake is reported. "--format json" and "--format text", which no input is, say the form of the output: they
+ * are --json and no --json, or --as where a command has more forms. */
 PS_MUST_USE ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int argc,
                                      char *const *argv, bool *wants_help, ps_err *err);
 void ps_options_fini(ps_option_values *v);

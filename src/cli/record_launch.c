@@ -204,7 +204,7 @@ static void wait_for_end(launch *l) {
 
 static int say_not_run(ps_cli *cli, const char *name, int reason) {
     char text[128] = "";
-    const char *why = strerror_r(reason, text, sizeof text);
+    const char *why = ps_errno_text(reason, text, sizeof text);
     if (reason != ENOENT) {
         ps_cli_warn(cli, "cannot run '%s': %s", name, why);
         return PS_LAUNCH_NOT_RUN;

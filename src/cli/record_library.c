@@ -132,8 +132,10 @@ static int look_for(ps_cli *cli, trial *t) {
     }
     if (!t->loaded) {
         ps_cli_warn(cli, "cannot load %s: %s", PS_RECORD_LIBRARY, t->error);
-        ps_cli_warn(cli, "./dev build makes it, beside the program; or name it with --library FILE "
-                         "or PIPESCOPE_LIBRARY");
+        ps_cli_warn(
+            cli,
+            "`pip install pipescope-training` has it beside the program, as ./dev build has; or name "
+            "it with --library FILE or PIPESCOPE_LIBRARY");
         return PS_EXIT_FAILED;
     }
     return PS_EXIT_OK;

@@ -10,7 +10,8 @@ import sys
 # (names, rooms or files where they are allowed, what to do instead)
 RULES = [
     ("sprintf vsprintf strcpy strcat strncpy strncat gets stpcpy", (), "write into a ps_buf or use snprintf"),
-    ("strtok strerror", (), "not safe with threads: use strtok_r's or strerror_r's kind"),
+    ("strtok strerror", (), "not safe with threads: use strtok_r or ps_errno_text (base/err.h)"),
+    ("strerror_r", ("base/err.c",), "C libraries have two of them: use ps_errno_text (base/err.h)"),
     ("atoi atol atoll atof", (), "errors pass unseen: use the parsers of base/num.h"),
     ("gmtime localtime asctime ctime", (), "not safe with threads: use gmtime_r"),
     ("rand srand random drand48", (), "results must repeat: use base/rng.h"),

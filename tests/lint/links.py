@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Finds links of the Markdown pages that lead nowhere: tests/lint/links.py [ROOT]
 
-A link is relative: to a file or folder of the repository, and to a heading of a page where a # follows. Tests that SECURITY.md names are
-tests. Exit status 1 when one is broken.
+A link is relative: to a file or folder of the repository, and to a heading of a page where a # follows. Pages below docs/ are a site, too
+(./dev site): they link to one another, to pictures and to the root's pages that the site has, never to folders or sources, and each is in its
+menu. Tests that SECURITY.md names are tests. Exit status 1 when one is broken.
 """
 import os
 import re
@@ -13,6 +14,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`[^`]*`")
 TEST = re.compile(r"`(unit|e2e|serve|golden)\.([a-z0-9_.-]+)`")
 TEST_FILES = {"unit": "tests/unit/test_%s.c", "e2e": "tests/e2e/%s.sh", "serve": "tests/serve/test_%s.py", "golden": "tests/golden/%s/cmd"}
+SITE = "packaging/mkdocs.yml"
+SITE_ROOT_PAGES = ("CHANGELOG.md", "SECURITY.md")  # as packaging/mkdocs_pages.py has them
 HEADING = re.compile(r"#+\s+(.*)")
 
 
@@ -54,7 +57,19 @@ def fault_of_link(page, link):
         return "there is no such file"
     if anchor and target.endswith(".md") and anchor not in anchors_of(target):
         return "the page has no such heading"
+    if page.startswith("docs/") and not os.path.isfile(target):
+        return "a folder is no page of the site"
+    if page.startswith("docs/") and not target.startswith("docs/") and target not in SITE_ROOT_PAGES:
+        return "the site does not have it"
     return None
+
+
+def faults_of_menu(pages):
+    with open(SITE, encoding="utf-8") as file:
+        named = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", file.read(), re.MULTILINE)
+    here = [page[len("docs/"):] for page in pages if page.startswith("docs/")] + list(SITE_ROOT_PAGES)
+    for page in sorted(set(here) ^ set(named)):
+        yield "%s: %s is %s" % (SITE, page, "in no menu" if page in here else "no page")
 
 
 def faults_of_tests(page):
@@ -70,6 +85,7 @@ def main(root):
     faults = ["%s:%d: %s: %s" % (page, number, link, fault)
               for page in pages for number, line in lines_of(page)
               for link in LINK.findall(CODE.sub("", line)) for fault in [fault_of_link(page, link)] if fault]
+    faults += faults_of_menu(pages)
     faults += faults_of_tests("SECURITY.md")
     for line in faults:
         print(line)

@@ -51,6 +51,14 @@ check_parts() {
     "$1/pipescope" --quiet chart "$T/job" -o "$T/chart.html" >"$T/stdout" || complain 'chart'
 }
 
+# What is missing is told with its package and what it is for.
+if cmake -S . -B "$T/without" -G Ninja -DCMAKE_IGNORE_PATH=/usr/include -DSQLite3_INCLUDE_DIR=/usr/include \
+    -DXXHASH_INCLUDE_DIR=/usr/include >"$T/log" 2>&1; then
+    complain 'it configures without ISA-L'
+else
+    tr -s '\n ' ' ' <"$T/log" | grep -q 'igzip_lib.h is missing (Debian: libisal-dev): it reads' || complain "ISA-L: $(tail -n 5 "$T/log")"
+fi
+
 for xlsx in ON OFF; do
     for serve in ON OFF; do
         for editline in ON OFF; do

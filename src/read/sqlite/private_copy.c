@@ -43,7 +43,7 @@ static const char *with_suffix(ps_arena *arena, const char *path, const char *su
 static ps_code fail_place(const char *file, const char *dir, const char *what, ps_err *err) {
     int e = errno;
     char text[128] = "";
-    const char *reason = strerror_r(e, text, sizeof text);
+    const char *reason = ps_errno_text(e, text, sizeof text);
     return ps_fail_file(
         err, PS_IO, file,
         "needs recovery, which is done on a copy: cannot %s %s: %s; TMPDIR can name another place",

@@ -5,7 +5,7 @@
 
 ps_code ps_fail_system(ps_err *err, const char *path, const char *what, int error) {
     char text[128];
-    const char *reason = strerror_r(error, text, sizeof text);
+    const char *reason = ps_errno_text(error, text, sizeof text);
     ps_code code = error == EROFS || error == EACCES || error == EPERM ? PS_READONLY
                    : error == ENOSPC || error == EDQUOT                ? PS_NO_ROOM
                    : error == ENOENT                                   ? PS_NOT_FOUND

@@ -7,9 +7,10 @@
 #include <sys/timex.h>
 #include <unistd.h>
 #if defined(__x86_64__)
-#include "base/json_write.h"
 #include <cpuid.h>
 #endif
+
+#include "base/json_write.h"
 
 /* The clock that the kernel counts by: "tsc", "arch_sys_counter", "hpet" ...; "" when it cannot be read. */
 static void kernel_source(char *out, size_t size) {

@@ -34,7 +34,7 @@ enum { MAX_SAME_NAME = 1000, LEAST_SPOOL = 1 << 18 };
 static ps_code fail_system(ps_err *err, const char *path, const char *what) {
     int e = errno;
     char text[128] = "";
-    return ps_fail_file(err, PS_IO, path, "%s: %s", what, strerror_r(e, text, sizeof text));
+    return ps_fail_file(err, PS_IO, path, "%s: %s", what, ps_errno_text(e, text, sizeof text));
 }
 
 /* The folder's path with `attempt` in its name from the second on. */

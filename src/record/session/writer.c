@@ -62,7 +62,7 @@ static void say_capped(void) {
 /* In the gate: the text of an error is looked up under locks of the locale. */
 static const char *spool_error(char *text, size_t size) {
     ps_fork_gate_enter();
-    const char *reason = strerror_r(g.spool->error, text, size);
+    const char *reason = ps_errno_text(g.spool->error, text, size);
     ps_fork_gate_leave();
     return reason;
 }

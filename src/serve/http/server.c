@@ -231,7 +231,7 @@ static ps_code bind_failed(const char *host, uint16_t port, ps_err *err) {
         return ps_fail(err, PS_USAGE, "'%s' is no address of this machine", host);
     }
     return ps_fail(err, PS_IO, "cannot listen on port %u of %s: %s", port, host,
-                   strerror_r(why, text, sizeof text));
+                   ps_errno_text(why, text, sizeof text));
 }
 
 static uint16_t port_of(int fd) {

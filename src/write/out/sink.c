@@ -14,7 +14,7 @@
 static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
     int e = errno;
     char text[128] = "";
-    const char *reason = strerror_r(e, text, sizeof text);
+    const char *reason = ps_errno_text(e, text, sizeof text);
     return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s",
                         what, reason);
 }

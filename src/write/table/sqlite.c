@@ -706,7 +706,7 @@ static int claim_tmp(const char *tmp, const char *to, int application_id, int *u
         if (fd < 0) {
             char text[128] = "";
             (void)ps_fail_file(err, PS_IO, to, "cannot create the copy: %s",
-                               strerror_r(errno, text, sizeof text));
+                               ps_errno_text(errno, text, sizeof text));
             return -1;
         }
         /* File systems without such locks go on without. */

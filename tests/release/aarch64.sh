@@ -1,0 +1,70 @@
+#!/bin/sh
+# Builds for aarch64 with Debian's cross compiler and its packages for that machine, and runs unit tests and golden cases under qemu-user:
+# what is expected of them is the same bytes as elsewhere. unit.trace_events compares the NEON paths with the plain ones, record_* test the
+# recorder on the counter of ARM. Tests that start the program anew by its own file cannot run where the kernel knows no other machine's
+# programs: AARCH64_LEFT_OUT.
+# AARCH64_OPTIONS: more options of CMake, as -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O1, which compiles quicker.
+set -eu
+cd "$(dirname "$0")/../.."
+for word in aarch64-linux-gnu-gcc qemu-aarch64-static debootstrap; do
+    command -v $word >/dev/null 2>&1 || {
+        echo "aarch64: no $word here (gcc-aarch64-linux-gnu, qemu-user-static, debootstrap): not checked"
+        exit 0
+    }
+done
+bad=0
+complain() {
+    echo "aarch64: $*"
+    bad=1
+}
+
+# The packages of that machine, unpacked and never run as a system.
+root=$PWD/build/cache/debian-bookworm-arm64
+if [ ! -f "$root.done" ]; then
+    rm -rf "$root"
+    mkdir -p "${root%/*}"
+    debootstrap --arch=arm64 --foreign --variant=minbase \
+        --include=libc6-dev,libsqlite3-dev,libxxhash-dev,libisal-dev,libxlsxwriter-dev,libmicrohttpd-dev,libpcre2-dev,libedit-dev,libcmocka-dev \
+        bookworm "$root" >"$root.log" 2>&1 || {
+        tail -n 3 "$root.log"
+        echo 'aarch64: its packages cannot be had: not checked'
+        exit 0
+    }
+    for deb in "$root"/var/cache/apt/archives/*.deb; do
+        dpkg -x "$deb" "$root"
+    done
+    touch "$root.done"
+fi
+
+# configure FOLDER OPTIONS...
+configure() {
+    folder=$1
+    shift
+    cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmake" -DAARCH64_ROOT="$root" "$@"
+}
+
+# A machine of the other byte order is refused, with the reason.
+big=$(mktemp -d)
+trap 'rm -rf "$big"' EXIT
+if configure "$big" -DCMAKE_C_FLAGS=-mbig-endian -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY >"$big/log" 2>&1; then
+    complain 'big-endian is not refused'
+else
+    grep -q 'does not work on big-endian machines' "$big/log" || complain "big-endian is refused for another reason: $(tail -n 3 "$big/log")"
+fi
+
+build=build/aarch64
+mkdir -p $build
+# shellcheck disable=SC2086 # words
+if ! configure $build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPIPESCOPE_DEV=ON -DPIPESCOPE_TESTS=ON -DPIPESCOPE_MPI=OFF ${AARCH64_OPTIONS-} >$build/log 2>&1 ||
+    ! cmake --build $build --target all tests >>$build/log 2>&1; then
+    tail -n 20 $build/log
+    echo 'aarch64: it does not build'
+    exit 1
+fi
+ctest --test-dir $build --parallel "$(nproc)" --timeout 1500 --output-on-failure -R '^(unit|golden)\.' \
+    -E "^unit\.(${AARCH64_LEFT_OUT:-none})\$" >$build/tests.log 2>&1 || {
+    sed -n '/tests passed/,$p' $build/tests.log
+    complain 'tests under qemu-user'
+}
+sed -n 's/^\([0-9]*% tests passed.*\)/aarch64: under qemu-user: \1/p' $build/tests.log
+exit $bad
