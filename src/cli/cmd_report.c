@@ -97,6 +97,8 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
     int64_t step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : 0;
     ps_code code =
         ps_run_report_view(run, cluster, ps_cli_given(cli, "step") ? &step : NULL, &view, &err);
+    const char *lang = ps_cli_text(cli, "lang");
+    view.lang = lang != NULL && strcmp(lang, "zh") == 0 ? PS_CHINESE : PS_ENGLISH;
     if (code == PS_RANGE) {
         return ps_cli_usage(cli, "--%s", err.msg);
     }
@@ -166,6 +168,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_INT(NULL, "step", "N", PS_SHOWN("the first full one"), 0, INT64_MAX,
                 "step of the pipeline to draw; findings are means of all steps")},
     {PS_ROW_ANALYSIS(max_activations)},
+    {PS_ROW_ANALYSIS(lang), .help = "language of the report (en, zh)"},
     {PS_ROW_ANALYSIS(peak_tflops), .group = "Options",
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_INPUT_OPTION,

@@ -65,6 +65,10 @@ static int take_analysis_option(const ps_cli *cli, const ps_analysis_option *o,
     }
     case PS_ANALYSIS_CLOCKS:
         return take_clocks(cli, v->number != 0, field);
+    case PS_ANALYSIS_LANG:
+        *(ps_lang *)field =
+            strcmp(v->text, ps_analysis_langs[PS_CHINESE]) == 0 ? PS_CHINESE : PS_ENGLISH;
+        break;
     }
     return PS_EXIT_OK;
 }

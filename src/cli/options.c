@@ -103,7 +103,8 @@ static ps_option row_of_analyses(const ps_option *own) {
         [PS_ANALYSIS_FLAG] = PS_OPTION_FLAG,    [PS_ANALYSIS_INT] = PS_OPTION_INT,
         [PS_ANALYSIS_BYTES] = PS_OPTION_TEXT,   [PS_ANALYSIS_REAL] = PS_OPTION_REAL,
         [PS_ANALYSIS_TEXT] = PS_OPTION_TEXT,    [PS_ANALYSIS_SCHEDULE] = PS_OPTION_TEXT,
-        [PS_ANALYSIS_ORDER] = PS_OPTION_CHOICE, [PS_ANALYSIS_CLOCKS] = PS_OPTION_FLAG};
+        [PS_ANALYSIS_ORDER] = PS_OPTION_CHOICE, [PS_ANALYSIS_CLOCKS] = PS_OPTION_FLAG,
+        [PS_ANALYSIS_LANG] = PS_OPTION_CHOICE};
     const ps_analysis_option *o = ps_analysis_option_of(own->of);
     return (ps_option){.name = o->name,
                        .short_name = own->short_name,
@@ -114,7 +115,9 @@ static ps_option row_of_analyses(const ps_option *own) {
                        .group = own->group != NULL ? own->group : o->group,
                        .min = o->least,
                        .max = o->most,
-                       .choices = o->kind == PS_ANALYSIS_ORDER ? ps_layout_names : NULL,
+                       .choices = o->kind == PS_ANALYSIS_ORDER  ? ps_layout_names
+                                  : o->kind == PS_ANALYSIS_LANG ? ps_analysis_langs
+                                                                : NULL,
                        .positive = o->kind == PS_ANALYSIS_REAL,
                        .also = own->also,
                        .of = own->of};

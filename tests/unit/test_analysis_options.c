@@ -21,7 +21,8 @@ static const char *a_value(const ps_analysis_option *o) {
         [PS_ANALYSIS_FLAG] = "1",        [PS_ANALYSIS_INT] = "3",
         [PS_ANALYSIS_BYTES] = "4GiB",    [PS_ANALYSIS_REAL] = "0.5",
         [PS_ANALYSIS_TEXT] = "dp \"x\"", [PS_ANALYSIS_SCHEDULE] = "1f1b",
-        [PS_ANALYSIS_ORDER] = "mindie",  [PS_ANALYSIS_CLOCKS] = "1"};
+        [PS_ANALYSIS_ORDER] = "mindie",  [PS_ANALYSIS_CLOCKS] = "1",
+        [PS_ANALYSIS_LANG] = "zh"};
     return VALUES[o->kind];
 }
 

@@ -322,7 +322,7 @@ static void names_are_whole(void **state) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         if (ps_activity_of(CASES[i].kind, CASES[i].name) != CASES[i].activity) {
             fail_msg("%s: %s", CASES[i].name,
-                     ps_activity_text(ps_activity_of(CASES[i].kind, CASES[i].name)));
+                     ps_activity_text(PS_ENGLISH, ps_activity_of(CASES[i].kind, CASES[i].name)));
         }
     }
 }

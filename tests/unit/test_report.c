@@ -1123,7 +1123,7 @@ static void thresholds(void **state) {
     assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
     report_fini(&o);
     char text[256];
-    ps_rule_text(ps_rule_of(PS_RULE_FREE_SHARE), 25, text, sizeof text);
+    ps_rule_text(PS_ENGLISH, ps_rule_of(PS_RULE_FREE_SHARE), 25, text, sizeof text);
     assert_non_null(strstr(text, "more than 25 % of the step"));
 }
 
@@ -1160,8 +1160,8 @@ static void documented(void **state) {
             char value[32];
             char text[512];
             char want[1024];
-            ps_rule_value_text(rule, limits[i], value, sizeof value);
-            ps_rule_text(rule, limits[i], text, sizeof text);
+            ps_rule_value_text(PS_ENGLISH, rule, limits[i], value, sizeof value);
+            ps_rule_text(PS_ENGLISH, rule, limits[i], text, sizeof text);
             (void)snprintf(want, sizeof want, "| `%s` | %s | %s |\n", rule->name, value, text);
             seen[i] = seen[i] || strcmp(line, want) == 0;
         }

@@ -89,7 +89,8 @@ static void no_sentence_has_a_rules_name(void **state) {
     (void)state;
     for (int i = 0; i < PS_N_RULES; i++) {
         const ps_rule *rule = ps_rule_of((ps_rule_id)i);
-        const char *texts[] = {rule->title, rule->rule, rule->advice, rule->ascend, rule->nvidia};
+        const ps_rule_words *w = &rule->english;
+        const char *texts[] = {w->title, w->rule, w->advice, w->ascend, w->nvidia};
         for (int k = 0; k < PS_N_RULES; k++) {
             const char *name = ps_rule_of((ps_rule_id)k)->name;
             for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
@@ -101,12 +102,46 @@ static void no_sentence_has_a_rules_name(void **state) {
     }
 }
 
+static size_t places(const char *text) {
+    size_t n = 0;
+    for (const char *at = strstr(text, "{}"); at != NULL; at = strstr(at + 2, "{}")) {
+        n++;
+    }
+    return n;
+}
+
+/* What the one language says the other one says, with the threshold in as many places. */
+static void rules_speak_both_languages(void **state) {
+    (void)state;
+    for (int i = 0; i < PS_N_RULES; i++) {
+        const ps_rule *rule = ps_rule_of((ps_rule_id)i);
+        const ps_rule_words *en = ps_rule_words_of(rule, PS_ENGLISH);
+        const ps_rule_words *zh = ps_rule_words_of(rule, PS_CHINESE);
+        const char *of[][2] = {{en->title, zh->title},
+                               {en->rule, zh->rule},
+                               {en->advice, zh->advice},
+                               {en->ascend, zh->ascend},
+                               {en->nvidia, zh->nvidia}};
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+            bool same = of[k][1] != NULL && (of[k][0][0] == '\0') == (of[k][1][0] == '\0') &&
+                        places(of[k][0]) == places(of[k][1]);
+            if (!same) {
+                fail_msg("%s: %s", rule->name, of[k][0]);
+            }
+        }
+        char advice[1024];
+        ps_rule_advice(PS_CHINESE, rule, PS_VENDOR_ASCEND, advice, sizeof advice);
+        assert_null(strstr(advice, ". ")); /* no English full stop between Chinese sentences */
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_of_one_step_as_times_are),
         cmocka_unit_test(shares_are_of_one_step),
         cmocka_unit_test(rules_of_ranks_say_on_how_many),
         cmocka_unit_test(no_sentence_has_a_rules_name),
+        cmocka_unit_test(rules_speak_both_languages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -967,24 +967,6 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/\bClock of machine (\d+): (\S+) us ± (\S+) us against the first; /, "机器 $1 的时钟相对第一台：$2 us ± $3 us；"],
   [/\bClock of rank (\d+): (\S+) us ± (\S+) us against the first; /, "rank $1 的时钟相对第一个：$2 us ± $3 us；"],
   [/\bnot taken off \(--align\)/, "未扣除（可在“作业”页对齐）"], [/\btaken off here\b/, "已扣除"],
-  [/^Ops and who waits for whom explain (\d+) % of the measured step\..*/, "算子及其依赖只解释了实测 step 的 $1 %，其余在算子之间：主机停顿等。以下结论请谨慎使用。"],
-  [/^The chart has computing and its links only: .*/, "图中只有计算及其依赖：梯度、优化器与主机未计入此处的数值。"],
-  [/^if the slowest (\d+) of (\d+) workers \(stage (\d+) of replica (\d+), rank (\d+)(, and others)?\) computed as fast as usual, a step would take (.+) instead of ([^;]+)/, "若 $2 个 worker 中最慢的 $1 个（副本 $4 的阶段 $3，rank $5）计算速度恢复正常，每个 step 需要 $7，而不是 $8"],
-  [/^one replica: nobody does the same work as the slowest worker$/, "只有一个副本：没有与最慢 worker 做相同工作的 worker 可比"],
-  [/^the slowest workers apart, /, "除去最慢的 worker，"],
-  [/if stage (\d+)(?: \(the last\))? computed as fast as usual, a step would take (.+?) instead of ([^;]+)(?:; with one replica a slow machine looks the same)?/, "若阶段 $1 计算速度恢复正常，每个 step 需要 $2，而不是 $3"],
-  [/^if transfers between stages were as fast as usual, a step would take (.+) instead of ([^;]+)/, "若阶段间传输速度恢复正常，每个 step 需要 $1，而不是 $2"],
-  [/^no transfers are recorded as ops$/, "没有以算子形式记录的传输"],
-  [/^no microbatch has a forward and a backward of its own, or all take the same$/, "没有同时具备前向与反向的 microbatch，或全部耗时相同"],
-  [/^correlation of forward and backward of a microbatch, median of the workers/, "同一 microbatch 前向与反向时长的相关系数（各 worker 的中位数）"],
-  [/^(.+) of a step of (.+) pass between the end of what an op waits for and its start.*/, "每个 step（$2）中有 $1 处于算子所等待的结束与算子开始之间"],
-  [/^change of the step over (\d+) steps, where a line explains it$/, "$1 个 step 内的线性变化"], [/^a trend takes 4 steps or more, here (\d+)$/, "趋势至少需要 4 个 step，此处为 $1 个"],
-  [/^A better split: a step of (.+) instead of (.+), ([\d.]+) % less\.$/, "更好的划分：每个 step $1，而不是 $2，减少 $3 %。"], [/^No split is better: a step of (.+)\.$/, "没有更好的划分：每个 step $1。"],
-  [/^A layer takes (.+) of a microbatch; the first stage has (.+) on top, the last one (.+)\.$/, "单层处理一个 microbatch 需要 $1；首阶段另有 $2，末阶段另有 $3。"],
-  [/^Mend the slow machine first: the step is (.+) now, (.+) with all workers of a stage alike, and .*/, "请先修复慢机器：当前 step 为 $1，若同阶段 worker 一致则为 $2，计划以后者为准。"],
-  [/^Layers of the stages in between differ by (\d+) %: .*/, "中间各阶段的单层耗时相差 $1 %：可能有慢机器，或各层不相同。"],
-  [/^(\d+) splits were simulated, all that there are\.$/, "仿真了全部 $1 种划分。"], [/^(\d+) splits were simulated: .*/, "仿真了 $1 种划分：先取最慢阶段最快者，再逐步尝试相邻划分。"],
-  [/; the job is not slow \(slowdown ([\d.]+), threshold slow ([\d.]+)\)$/, "；但作业并不慢（变慢 $1，阈值 slow $2）"],
   [/^the job has no such worker$/, "作业中没有这样的 worker"],
   [/^the query was ended after (\d+) s$/, "查询超过 $1 秒，已停止"], [/^the query needs more memory than it may have$/, "查询所需内存超出上限"],
   [/^another query is running: try again when it has ended$/, "另一个查询正在运行：请在其结束后重试"],
@@ -992,6 +974,9 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/^no such table: (\S+) \(pipescope query --schema lists them\)$/, "没有表 $1"], [/^no such column: (\S+)$/, "没有列 $1"], [/^no such function: (\S+)$/, "没有函数 $1"],
   [/^one statement at a time: there is another one here$/, "一次只能运行一条语句：此处有另一条"],
 ];
+
+/** Asks the program for its sentences in the language of the page; English ones it says unasked. */
+export const spoken = (): { lang?: Language } => (language.get() === "en" ? {} : { lang: "zh" });
 
 /** A sentence of the program in the language of the page; what is not known stands as it was said. */
 export const said = (text: string): string =>

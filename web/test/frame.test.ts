@@ -1,4 +1,7 @@
 /** What the frame and the tables do without a document. */
+import { captureFacts } from "../src/pages/capture_facts";
+import { choice, loaded, wantedWindow, writeState } from "../src/pages/pipeline_state";
+import { chartOf } from "./helpers";
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Cell, Rank, Table } from "../src/api/types";
@@ -467,4 +470,41 @@ test("what the program says stands in the language of the page", () => {
   assert.equal(columnWord("warm-up"), "预热");
   language.set("en");
   assert.equal(columnWord("warm-up"), "Warm-up");
+});
+
+test("what was read is told as of what was read, and time between captures is in no capture", () => {
+  const rank = (host: string, from?: bigint, end = 0): Rank =>
+    ({
+      host,
+      slices: 2,
+      ...(from === undefined ? {} : { origin_ns: String(from), start: 0, end }),
+    }) as Rank;
+  const year = 31_536_000_000_000_000n;
+  // Two ranks of one capture overlap by 2 s, the third is a capture a year later: 4 s and 1 s, not a year.
+  const facts = captureFacts([
+    rank("a", 0n, 3e9),
+    rank("a", 1_000_000_000n, 3e9),
+    rank("b", year, 1e9),
+    ...Array.from({ length: 5 }, () => rank("")),
+  ]);
+  assert.equal(facts.covered, 5_000_000_000n);
+  assert.deepEqual([facts.ready, facts.hosts, facts.slices, facts.start], [3, 2, 6, 0n]);
+});
+
+test("what the address says of the pipeline holds for a chart that the timeline has loaded before", () => {
+  const ranks = [
+    { rank: 0, stage: 0, pipeline: 0 },
+    { rank: 1, stage: 0, pipeline: 1 },
+  ];
+  const chart = chartOf(
+    [1, 2].flatMap((step) => [0, 1].map((r) => ({ rank: r, step, start: step, end: step + 1 }))),
+    ranks,
+  );
+  loaded.set({ chart, tables: [], view: { step: 1, pipeline: 0 }, places: [] });
+  writeState({ step: "2", pipeline: "1", window: "10,20" });
+  assert.deepEqual(choice.get(), { step: 2, pipeline: 1, byPhase: false });
+  assert.deepEqual(wantedWindow.get(), { from: 10, to: 20 });
+  writeState({});
+  assert.deepEqual(choice.get(), { step: 1, pipeline: 0, byPhase: false });
+  loaded.set(null);
 });

@@ -35,6 +35,16 @@ const shot = async (page, name) => {
 const section = (page, title) =>
   page.locator("section.card", { has: page.getByRole("heading", { name: title, exact: true }) });
 
+/** Words of the field stand as they are; four of them in a row are an English sentence. */
+async function chinese(locator, textOf = (e) => e.innerText) {
+  const texts = await locator.evaluateAll(
+    (all, get) => all.map(new Function("e", `return (${get})(e)`)),
+    String(textOf),
+  );
+  assert.ok(texts.length > 0 && texts.some((text) => /[\u4e00-\u9fff]/.test(text)));
+  assert.doesNotMatch(texts.join("\n"), /(?:\b[a-z]{2,}\b[ ,]+){4,}/);
+}
+
 // --- what the command says, the page says -----------------------------------------------------------------------------
 
 {
@@ -146,8 +156,15 @@ for (const [width, dark] of [
   await page.getByRole("button", { name: "中" }).or(page.locator(".lang")).first().click();
   await page.getByText("变慢倍数").first().waitFor();
   const text = await page.locator("#page-whatif").innerText();
-  assert.match(text, /若阶段 2 计算速度恢复正常/);
-  assert.doesNotMatch(text, /computed as fast|links only|Try:|holds/);
+  assert.match(text, /若阶段 2 计算速度正常/);
+  assert.doesNotMatch(text, /Try:|holds/);
+  await chinese(page.locator("#page-whatif :is(.findings, .verdict)"));
+
+  // The report, too: its verdict, findings, what to try, and where it was seen.
+  await page.getByRole("tab", { name: "概览" }).click();
+  await page.locator("#page-summary .finding .places").first().waitFor();
+  await chinese(page.locator("#page-summary :is(.findings, .verdict)"));
+  await chinese(page.locator("#page-summary .finding [title]"), (e) => e.title);
   await page.close();
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { language, told } from "../src/words";
-import { CAUSE_REMEDIES, PARTS, REMEDIES } from "../src/words/remedies";
+import { PARTS, REMEDIES } from "../src/words/remedies";
 
 const source = readFileSync("../src/analyze/views/capture_parts.c", "utf8");
 
@@ -55,11 +55,4 @@ test("each way to get what a capture lacks has its Chinese, by its id", () => {
   for (const [id, english] of ids()) {
     assert.equal(told("remedy", id, english), english);
   }
-});
-
-test("each cause of slow steps has what to try in Chinese, by its name", () => {
-  const causes = readFileSync("../src/analyze/whatif/whatif_causes.c", "utf8");
-  const names = [...causes.matchAll(/\(cause\)\{\s*\.name = "([^"]+)"/g)].map(([, name]) => name);
-  assert.ok(names.length >= 6);
-  assert.deepEqual(names.sort(), Object.keys(CAUSE_REMEDIES).sort());
 });

@@ -92,6 +92,19 @@ static ps_code set_order(const char *text, ps_rank_order *out, ps_err *err) {
                                    text, ps_layout_names[0]);
 }
 
+const char *const ps_analysis_langs[] = {
+    [PS_ENGLISH] = "en", [PS_CHINESE] = "zh", [PS_N_LANGS] = NULL};
+
+static ps_code set_lang(const char *name, const char *text, ps_lang *out, ps_err *err) {
+    for (int lang = 0; lang < PS_N_LANGS; lang++) {
+        if (strcmp(text, ps_analysis_langs[lang]) == 0) {
+            *out = (ps_lang)lang;
+            return PS_OK;
+        }
+    }
+    return ps_fail(err, PS_USAGE, "parameter '%s' must be en or zh", name);
+}
+
 /* 1: all clocks are brought together; 0: none. */
 static ps_code set_clocks(const char *name, const char *text, ps_clock_use *out, ps_err *err) {
     bool align = false;
@@ -123,6 +136,8 @@ ps_code ps_analysis_option_set(const ps_analysis_option *o, const char *text,
         return set_order(text, field, err);
     case PS_ANALYSIS_CLOCKS:
         return set_clocks(name, text, field, err);
+    case PS_ANALYSIS_LANG:
+        return set_lang(name, text, field, err);
     }
     return PS_OK;
 }
@@ -160,15 +175,19 @@ static void put_key_value(const ps_analysis_option *o, const void *value, ps_buf
     case PS_ANALYSIS_CLOCKS:
         ps_buf_addf(out, "%d", (int)*(const ps_clock_use *)value);
         break;
+    case PS_ANALYSIS_LANG:
+        ps_buf_addf(out, "%d", (int)*(const ps_lang *)value);
+        break;
     }
 }
 
 static ps_archive_kind archive_kind(ps_analysis_option_kind kind) {
     static const ps_archive_kind KINDS[] = {
-        [PS_ANALYSIS_FLAG] = PS_ARCHIVE_BOOL, [PS_ANALYSIS_INT] = PS_ARCHIVE_INT,
-        [PS_ANALYSIS_REAL] = PS_ARCHIVE_REAL, [PS_ANALYSIS_BYTES] = PS_ARCHIVE_INT,
-        [PS_ANALYSIS_TEXT] = PS_ARCHIVE_TEXT, [PS_ANALYSIS_SCHEDULE] = PS_ARCHIVE_TEXT,
-        [PS_ANALYSIS_ORDER] = PS_ARCHIVE_INT, [PS_ANALYSIS_CLOCKS] = PS_ARCHIVE_UNSIGNED};
+        [PS_ANALYSIS_FLAG] = PS_ARCHIVE_BOOL,    [PS_ANALYSIS_INT] = PS_ARCHIVE_INT,
+        [PS_ANALYSIS_REAL] = PS_ARCHIVE_REAL,    [PS_ANALYSIS_BYTES] = PS_ARCHIVE_INT,
+        [PS_ANALYSIS_TEXT] = PS_ARCHIVE_TEXT,    [PS_ANALYSIS_SCHEDULE] = PS_ARCHIVE_TEXT,
+        [PS_ANALYSIS_ORDER] = PS_ARCHIVE_INT,    [PS_ANALYSIS_CLOCKS] = PS_ARCHIVE_UNSIGNED,
+        [PS_ANALYSIS_LANG] = PS_ARCHIVE_UNSIGNED};
     return KINDS[kind];
 }
 

@@ -9,6 +9,7 @@
 #include "base/archive.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/lang.h"
 #include "model/clock.h"
 #include "model/layout.h"
 
@@ -27,7 +28,8 @@ typedef struct ps_rank_order {
     X(TEXT, const char *)     /* borrowed */                                                       \
     X(SCHEDULE, const char *) /* the name of one of src/schedule */                                \
     X(ORDER, ps_rank_order)                                                                        \
-    X(CLOCKS, ps_clock_use) /* a flag: all clocks; its opposite: none */
+    X(CLOCKS, ps_clock_use) /* a flag: all clocks; its opposite: none */                           \
+    X(LANG, ps_lang)        /* by the names of ps_analysis_langs */
 typedef enum ps_analysis_option_kind {
 #define X(kind, type) PS_ANALYSIS_##kind,
     PS_ANALYSIS_OPTION_KINDS(X)
@@ -71,6 +73,9 @@ typedef struct ps_analysis_option {
 
 /* By its number, which is none of the two at the ends. */
 const ps_analysis_option *ps_analysis_option_of(ps_analysis_option_id id);
+
+/* "en", "zh": what sentences of analyses may be in; NULL-terminated. */
+extern const char *const ps_analysis_langs[];
 
 struct ps_analysis_opts;
 /* Where the option's value lies. */

@@ -764,7 +764,7 @@ static void describe_thinned(const job *j, char *out, size_t size) {
         double missing = ps_thinned_percent(t);
         if (missing > most) {
             char parts[256];
-            ps_thinned_say(t, PS_THINNED_MOST, parts, sizeof parts);
+            ps_thinned_say(PS_ENGLISH, t, PS_THINNED_MOST, parts, sizeof parts);
             (void)snprintf(
                 out, size,
                 "the capture of rank %s holds only %s, and what ran in between is unknown",

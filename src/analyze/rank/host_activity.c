@@ -16,7 +16,7 @@
 #define MAX_MOMENTS ((size_t)1 << 33)
 
 static const uint8_t TIERS[PS_N_ACTIVITIES] = {
-#define X(id, tier, text) [id] = (tier),
+#define X(id, tier, ...) [id] = (tier),
     PS_ACTIVITIES(X)
 #undef X
 };
@@ -25,13 +25,13 @@ int ps_activity_tier(ps_activity activity) {
     return TIERS[activity];
 }
 
-const char *ps_activity_text(ps_activity activity) {
-    static const char *const TEXTS[PS_N_ACTIVITIES] = {
-#define X(id, tier, text) [id] = (text),
+const char *ps_activity_text(ps_lang lang, ps_activity activity) {
+    static const char *const TEXTS[PS_N_ACTIVITIES][PS_N_LANGS] = {
+#define X(id, tier, english, chinese) [id] = {english, chinese},
         PS_ACTIVITIES(X)
 #undef X
     };
-    return TEXTS[activity];
+    return TEXTS[activity][lang];
 }
 
 /* --- names -------------------------------------------------------------------------------------------- */

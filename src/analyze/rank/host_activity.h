@@ -11,38 +11,43 @@
 #include "analyze/rank/host_activity_phases.h"
 #include "analyze/rank/links.h"
 #include "base/err.h"
+#include "base/lang.h"
 #include "model/trace.h"
 
 /* X(id, tier, what the host is in). Of ranges inside of one another the higher tier counts; of one tier the outer range, of
  * tier 0 the inner one. */
 #define PS_ACTIVITIES(X)                                                                           \
-    X(PS_ACTIVITY_NONE, 0, "nothing recorded of a thread that launches")                           \
-    X(PS_ACTIVITY_FRAMEWORK, 0, "operators and Python")                                            \
-    X(PS_ACTIVITY_CALL, 0, "calls into the driver")                                                \
-    X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named")                      \
-    X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step")                                            \
-    X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers")                                       \
-    X(PS_ACTIVITY_BUCKETS, 1, "copying gradients out of DistributedDataParallel's buckets")        \
-    X(PS_ACTIVITY_ONLINE, 1, "operators compiled or looked up at their launch")                    \
-    X(PS_ACTIVITY_COMPILE, 2, "the compiler or its cache")                                         \
-    X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
-    X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
-    X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \
-    X(PS_ACTIVITY_MEMORY, 2, "allocating or freeing memory in the driver")                         \
-    X(PS_ACTIVITY_LOGGING, 3, "logging")                                                           \
-    X(PS_ACTIVITY_EVALUATION, 3, "evaluation")                                                     \
-    X(PS_ACTIVITY_CHECKPOINT, 3, "saving a checkpoint")                                            \
-    X(PS_ACTIVITY_DATA, 3, "fetching a batch")                                                     \
-    X(PS_ACTIVITY_GC, 4, "garbage collection")
+    X(PS_ACTIVITY_NONE, 0, "nothing recorded of a thread that launches", "下发线程上没有记录")     \
+    X(PS_ACTIVITY_FRAMEWORK, 0, "operators and Python", "算子与 Python")                           \
+    X(PS_ACTIVITY_CALL, 0, "calls into the driver", "驱动调用")                                    \
+    X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named",                      \
+      "程序或框架命名的 range")                                                                    \
+    X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step", "优化器更新")                              \
+    X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers", "发送模型 buffer")                    \
+    X(PS_ACTIVITY_BUCKETS, 1, "copying gradients out of DistributedDataParallel's buckets",        \
+      "从 DistributedDataParallel 的桶中拷出梯度")                                                 \
+    X(PS_ACTIVITY_ONLINE, 1, "operators compiled or looked up at their launch",                    \
+      "下发时编译或查找算子")                                                                      \
+    X(PS_ACTIVITY_COMPILE, 2, "the compiler or its cache", "编译器或其缓存")                       \
+    X(PS_ACTIVITY_COPY, 2, "blocking copies", "阻塞拷贝")                                          \
+    X(PS_ACTIVITY_SYNC, 2, "synchronising calls", "同步调用")                                      \
+    X(PS_ACTIVITY_RECEIVE, 2, "receives", "接收")                                                  \
+    X(PS_ACTIVITY_MEMORY, 2, "allocating or freeing memory in the driver",                         \
+      "在驱动中申请或释放内存")                                                                    \
+    X(PS_ACTIVITY_LOGGING, 3, "logging", "记录日志")                                               \
+    X(PS_ACTIVITY_EVALUATION, 3, "evaluation", "评估")                                             \
+    X(PS_ACTIVITY_CHECKPOINT, 3, "saving a checkpoint", "保存检查点")                              \
+    X(PS_ACTIVITY_DATA, 3, "fetching a batch", "取一批数据")                                       \
+    X(PS_ACTIVITY_GC, 4, "garbage collection", "垃圾回收")
 
 typedef enum ps_activity {
-#define X(id, tier, text) id,
+#define X(id, ...) id,
     PS_ACTIVITIES(X)
 #undef X
         PS_N_ACTIVITIES
 } ps_activity;
 
-const char *ps_activity_text(ps_activity activity);
+const char *ps_activity_text(ps_lang lang, ps_activity activity);
 int ps_activity_tier(ps_activity activity);
 
 /* Of one slice by itself; NONE of what is no range of a host thread. */

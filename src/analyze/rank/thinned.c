@@ -96,22 +96,27 @@ double ps_thinned_percent(const ps_thinned *t) {
 }
 
 /* Numbers before the first and behind the last one that is there say nothing. */
-void ps_thinned_say(const ps_thinned *t, double limit, char *out, size_t size) {
+void ps_thinned_say(ps_lang lang, const ps_thinned *t, double limit, char *out, size_t size) {
     const struct {
         const ps_missing_part *part;
         const char *of, *least, *most;
-    } parts[] = {{&t->events, "events that its profiler numbered", "at least ", "at most "},
-                 {&t->launches, "launches of its kernels", "", ""},
-                 {&t->kernels, "kernels of its launches", "", ""}};
+    } parts[] = {{&t->events,
+                  PS_SAY(lang, "events that its profiler numbered", "采集工具编号的事件"),
+                  PS_SAY(lang, "at least ", "至少 "), PS_SAY(lang, "at most ", "至多 ")},
+                 {&t->launches, PS_SAY(lang, "launches of its kernels", "其核函数的下发"), "", ""},
+                 {&t->kernels, PS_SAY(lang, "kernels of its launches", "其下发的核函数"), "", ""}};
     size_t at = 0;
     out[0] = '\0';
     for (size_t i = 0; i < sizeof parts / sizeof *parts && at < size; i++) {
         const ps_missing_part *p = parts[i].part;
         double missing = ps_percent(p->n, p->of);
         if (missing > limit) {
-            at += (size_t)snprintf(out + at, size - at, "%s%lld of %s%lld %s (%s%.3g %%)",
-                                   at > 0 ? ", " : "", (long long)(p->of - p->n), parts[i].least,
-                                   (long long)p->of, parts[i].of, parts[i].most, 100 - missing);
+            at += (size_t)snprintf(out + at, size - at,
+                                   PS_SAY(lang, "%s%lld of %s%lld %s (%s%.3g %%)",
+                                          "%s%lld 个，共%s%lld 个%s（%s%.3g %%）"),
+                                   at > 0 ? PS_SAY(lang, ", ", "；") : "",
+                                   (long long)(p->of - p->n), parts[i].least, (long long)p->of,
+                                   parts[i].of, parts[i].most, 100 - missing);
         }
     }
 }

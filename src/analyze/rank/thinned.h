@@ -9,6 +9,7 @@
 
 #include "analyze/rank/links.h"
 #include "base/archive.h"
+#include "base/lang.h"
 
 /* What is missing of what; 0 of 0 where nobody can tell. */
 typedef struct ps_missing_part {
@@ -34,7 +35,7 @@ double ps_thinned_percent(const ps_thinned *t);
 
 /* "2402 of at least 238287 events that its profiler numbered (at most 1.0 %)" for each part of which more than `limit` percent are
  * missing: what the capture holds only. */
-void ps_thinned_say(const ps_thinned *t, double limit, char *out, size_t size);
+void ps_thinned_say(ps_lang lang, const ps_thinned *t, double limit, char *out, size_t size);
 
 void ps_thinned_archive(ps_archive *a, void *thinned);
 

@@ -250,7 +250,8 @@ static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
     const ps_report_rank *facts = report->in->partials[r];
     ps_report_member *m = &report->members[report->n_members++];
     uint32_t row = 0;
-    *m = (ps_report_member){.facts = facts,
+    *m = (ps_report_member){.lang = report->findings.lang,
+                            .facts = facts,
                             .rank = report->in->ranks[r].rank,
                             .index = r,
                             .has_no_starts = facts->has_no_starts,
@@ -454,6 +455,7 @@ enum { OVERVIEW_TITLE = 256 };
 
 /* With what lies in what, where there is any of it. */
 static void write_overview_title(const ps_report *report, char title[OVERVIEW_TITLE]) {
+    const ps_lang lang = report->findings.lang;
     char cut[64] = "";
     int64_t receive_ns = 0;
     int64_t bubble_ns = 0;
@@ -464,15 +466,21 @@ static void write_overview_title(const ps_report *report, char title[OVERVIEW_TI
         bubble_ns = m->edge_bubble_ns > bubble_ns ? m->edge_bubble_ns : bubble_ns;
     }
     if (report->n_cut_steps > 0) {
-        (void)snprintf(cut, sizeof cut, ", %lld cut", (long long)report->n_cut_steps);
+        (void)snprintf(cut, sizeof cut, PS_SAY(lang, ", %lld cut", "，%lld 个不完整"),
+                       (long long)report->n_cut_steps);
     }
-    (void)snprintf(title, OVERVIEW_TITLE,
-                   "where a step of each rank goes%s, mean of its steps%s%s%s%s%s",
-                   report->findings.is_of_part ? " by the events that are left" : "", cut,
-                   receive_ns > 0 || bubble_ns > 0 ? "; " : "",
-                   receive_ns > 0 ? "receives lie in exposed" : "",
-                   receive_ns > 0 && bubble_ns > 0 ? ", " : "",
-                   bubble_ns > 0 ? "the bubble in before, free and after" : "");
+    (void)snprintf(
+        title, OVERVIEW_TITLE,
+        PS_SAY(lang, "where a step of each rank goes%s, mean of its steps%s%s%s%s%s",
+               "各 rank 的 step 时间去向%s，各 step 的平均%s%s%s%s%s"),
+        report->findings.is_of_part ? PS_SAY(lang, " by the events that are left", "（按剩余事件）")
+                                    : "",
+        cut, receive_ns > 0 || bubble_ns > 0 ? PS_SAY(lang, "; ", "；") : "",
+        receive_ns > 0 ? PS_SAY(lang, "receives lie in exposed", "接收计入 exposed") : "",
+        receive_ns > 0 && bubble_ns > 0 ? PS_SAY(lang, ", ", "，") : "",
+        bubble_ns > 0
+            ? PS_SAY(lang, "the bubble in before, free and after", "空泡计入 before、free 与 after")
+            : "");
 }
 
 static void give_overview(const ps_report *report) {
@@ -614,7 +622,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
 
 static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *err) {
     double defaults[PS_N_RULES];
-    ps_report report = {.in = in};
+    ps_report report = {.in = in, .findings.lang = in->opts->lang};
     *shared = NULL;
     ps_thresholds_default(defaults);
     ps_arena_init(&report.findings.arena);

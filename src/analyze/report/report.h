@@ -12,6 +12,7 @@
 
 /* One rank in the report. */
 typedef struct ps_report_member {
+    ps_lang lang;                /* of what is said of it */
     const ps_report_rank *facts; /* never NULL */
     int64_t rank;
     size_t index;            /* in the run */
@@ -137,7 +138,9 @@ const ps_report_member *ps_report_member_of(const ps_report *report, int64_t ran
 
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
-#define PS_TOO_FEW_TITLE "Whether the capture holds all that happened is not known"
+#define PS_TOO_FEW_TITLE(lang)                                                                     \
+    PS_SAY(lang, "Whether the capture holds all that happened is not known",                       \
+           "采集数据是否包含所发生的一切不得而知")
 /* "The capture of rank 3 holds only ...: what ran in between is unknown", or that this cannot be told, without its full stop; false where
  * no capture is known to be a part. */
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
@@ -172,7 +175,9 @@ void ps_report_find_peers(ps_report *report);
 enum { PS_PARTIAL_TEXT = 96, PS_WAITED_TEXT = 192 };
 /* " Of the 8 ranks of the job 2 are here"; "" where all are, or nobody knows. */
 const char *ps_report_partial_text(const ps_report *report, char out[PS_PARTIAL_TEXT]);
-#define PS_OTHERS_UNKNOWN ": how the others do is not known, so no gain is told."
+#define PS_OTHERS_UNKNOWN(lang)                                                                    \
+    PS_SAY(lang, ": how the others do is not known, so no gain is told.",                          \
+           "：其他 rank 的情况不得而知，因此不给出收益。")
 /* Of one of the member's peers; NULL: no rank is named. */
 const ps_report_waited *ps_report_waited_by(const ps_report *report, const ps_report_member *m,
                                             uint32_t peer);
@@ -180,7 +185,8 @@ const ps_report_waited *ps_report_waited_by(const ps_report *report, const ps_re
 const ps_report_waited *ps_report_most_waited(const ps_report *report, const ps_report_member *m,
                                               int64_t *most_ns);
 /* "rank 3,", "rank 6, which was not captured," */
-const char *ps_report_waited_text(const ps_report_waited *x, char out[PS_WAITED_TEXT]);
+const char *ps_report_waited_text(ps_lang lang, const ps_report_waited *x,
+                                  char out[PS_WAITED_TEXT]);
 /* What the tasks of the member's collectives wait for, a sentence; for comm, of a member with tasks that wait. */
 void ps_report_say_waits(const ps_report *report, const ps_report_member *m, char *out,
                          size_t size);
@@ -218,14 +224,20 @@ void ps_report_say_fetch(const ps_report_member *m, char *out, size_t size);
 const char *ps_report_fetch_remedy(const ps_report_member *m);
 /* In which operators the host is in this activity while the device waits, the most first: "aten::mm 12.3 ms (96 a step), ...". They
  * add up to the idle time of the activity, with what lies in the bubble. "" where nothing is known. */
-void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char *out, size_t size);
+void ps_report_say_operators(ps_lang lang, const ps_report_rank *r, ps_activity activity, char *out,
+                             size_t size);
 /* Of ranges that the program named, those in which most of it lies: " (## backward ## 9.78 ms, ...)", or "". */
-void ps_report_say_ranges(const ps_report_rank *r, char *out, size_t size);
+void ps_report_say_ranges(ps_lang lang, const ps_report_rank *r, char *out, size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 /* The first slow link that is in a communicator of the rank, or NULL. */
 const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank);
 void ps_report_doubts(ps_report *report); /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);
+void ps_report_exposed_copies(ps_report *report); /* for dispatch */
+/* Of the last finding: it counts what its rule claims on the rank; an event of the rank as a row of its evidence. */
+void ps_report_add_claim(ps_report *report, const ps_report_member *m, ps_rule_id rule);
+void ps_report_show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
+                          const char *note);
 
 /* The table `sections`: what there is to say of each beside its findings, such as what was not judged and why. */
 PS_MUST_USE ps_code ps_report_add_sections(const ps_report *report, ps_err *err);

@@ -319,6 +319,7 @@ typedef struct waiting_op {
 PS_COMPARE(absent_longest_first, waiting_op, PS_BY_DOWN(ns) PS_BY(op))
 
 static void show_ops(ps_report *report, const ps_report_member *m) {
+    const ps_lang lang = report->findings.lang;
     const ps_comm_list *list = &m->facts->comm;
     waiting_op *all = ps_calloc(list->n + 1, sizeof *all);
     if (all == NULL) {
@@ -332,7 +333,9 @@ static void show_ops(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < list->n && i < PS_EVIDENCE_MAX && all[i].ns > 0; i++) {
         const ps_comm_op *op = &list->ops[all[i].op];
         char note[128];
-        (void)snprintf(note, sizeof note, "waits %s for ranks that are not here, transfers for %s",
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "waits %s for ranks that are not here, transfers for %s",
+                              "等待未采集的 rank %s，传输 %s"),
                        ps_ns_text_of(all[i].ns).text,
                        ps_ns_text_of(m->facts->comm_waits.ops[all[i].op].transfer_ns).text);
         ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
@@ -349,6 +352,7 @@ static void show_ops(ps_report *report, const ps_report_member *m) {
 }
 
 bool ps_report_absent_ranks(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_member *m = longest_waiting(report);
     if (!tells_of_absent(report, m)) {
         return false;
@@ -362,33 +366,47 @@ bool ps_report_absent_ranks(ps_report *report) {
         n += report->members[i].absent_ns > 0;
     }
     if (report->n_members > 1) {
-        (void)snprintf(on, sizeof on, " So it is for %zu of %zu ranks.", n, report->n_members);
+        (void)snprintf(
+            on, sizeof on,
+            PS_SAY(lang, " So it is for %zu of %zu ranks.", "有 %zu 个（共 %zu 个）rank 如此。"), n,
+            report->n_members);
     }
     if (m->facts->comm_waits.n_at_once > 1) {
-        (void)snprintf(at_once, sizeof at_once, " Up to %u of their tasks wait at once.",
-                       (unsigned)m->facts->comm_waits.n_at_once);
+        (void)snprintf(
+            at_once, sizeof at_once,
+            PS_SAY(lang, " Up to %u of their tasks wait at once.", "其任务最多有 %u 个同时等待。"),
+            (unsigned)m->facts->comm_waits.n_at_once);
     }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_ABSENT_RANK,
-                     .title = "Ranks wait for others that were not captured",
+                     .title = PS_SAY(lang, "Ranks wait for others that were not captured",
+                                     "各 rank 在等待未采集的 rank"),
                      .rank = m->rank,
                      .stage = m->stage,
                      .gain_ns = m->absent_ns,
                      .value = share},
-        "On rank %s collectives wait %s in each step (%.1f %%), with nothing computed beside them, for ranks that were not captured: %s."
-        "%s%s%s. Their tasks do not say for whom (collection level 0): "
-        "which ranks come late, and why, only their own captures tell.",
+        PS_SAY(
+            lang,
+            "On rank %s collectives wait %s in each step (%.1f %%), with nothing computed beside them, for ranks that were not captured: %s."
+            "%s%s%s. Their tasks do not say for whom (collection level 0): "
+            "which ranks come late, and why, only their own captures tell.",
+            "rank %s 上集合通信每个 step 等待 %s（%.1f %%），其间没有计算，等的是未采集的 rank：%s。%s%s%s其任务没有说明在等谁（采集级别 0）：哪些 rank 迟到、为何迟到，只有它们自己的采集数据能说明。"),
         PS_RANK(m->rank), ps_ns_text_of(m->absent_ns).text, share,
         report->n_members > 1
-            ? "the collectives of all that were captured and take part only wait meanwhile"
-            : "nobody else of them is here",
+            ? PS_SAY(lang,
+                     "the collectives of all that were captured and take part only wait meanwhile",
+                     "所有已采集且参与其中的 rank，此时集合通信全都只在等待")
+            : PS_SAY(lang, "nobody else of them is here", "参与其中的没有其他已采集的 rank"),
         on, at_once, ps_report_partial_text(report, partial));
     ps_findings_remedy(
         &report->findings,
-        "Capture the other ranks of the group, too (or read them with these), at level 1, where tasks "
-        "name the rank that they wait for; then look at what the late one did before: its host and "
-        "launches, its kernels, its share of the work.");
+        PS_SAY(
+            lang,
+            "Capture the other ranks of the group, too (or read them with these), at level 1, where tasks "
+            "name the rank that they wait for; then look at what the late one did before: its host and "
+            "launches, its kernels, its share of the work.",
+            "同时采集该组的其他 rank（或与这些一起读取），级别为 1，任务会写明在等哪个 rank；再看迟到的 rank 此前做了什么：主机与下发、核函数、工作量份额。"));
     show_ops(report, m);
     return true;
 }

@@ -85,9 +85,11 @@ static void look_at_group(ps_report *report, const ps_report_member *m, const so
     }
 }
 
-#define WITHOUT_WAITS " without what they wait for other ranks"
+#define WITHOUT_WAITS(lang)                                                                        \
+    PS_SAY(lang, " without what they wait for other ranks", "（不含等待其他 rank 的时间）")
 
 static void find_heavy(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     heavy worst = {0};
     for (size_t k = 0; k < report->n_members; k++) {
         sorted s;
@@ -114,7 +116,9 @@ static void find_heavy(ps_report *report) {
     const char *group = ps_comm_text(&m->facts->comm, worst.longest->group);
     char others[96] = "";
     if (worst.n_over > 1) { /* a group counts once on each of its ranks */
-        (void)snprintf(others, sizeof others, " So it is %zu times, each a group on a rank.",
+        (void)snprintf(others, sizeof others,
+                       PS_SAY(lang, " So it is %zu times, each a group on a rank.",
+                              "这样的情况有 %zu 处，每处是某个 rank 上的一个组。"),
                        worst.n_over);
     }
     ps_findings_add(
@@ -123,10 +127,14 @@ static void find_heavy(ps_report *report) {
                      .rank = m->rank,
                      .stage = m->stage,
                      .value = worst.share},
-        "On rank %s the operators of group %.80s take %s in a step%s, computing takes %s.%s",
+        PS_SAY(lang,
+               "On rank %s the operators of group %.80s take %s in a step%s, computing takes %s.%s",
+               "rank %s 上通信组 %.80s 的算子每个 step 用时 %s%s，计算用时 %s。%s"),
         PS_RANK(m->rank), group, ps_ns_text_of(ps_report_per_step(m, worst.sum_ns)).text,
-        ps_report_knows_waits(m) ? WITHOUT_WAITS : "", ps_ns_text_of(m->computing_ns).text, others);
-    ps_report_show_op(report, m, worst.longest, ps_comm_op_ns(worst.longest), "the longest one");
+        ps_report_knows_waits(m) ? WITHOUT_WAITS(lang) : "", ps_ns_text_of(m->computing_ns).text,
+        others);
+    ps_report_show_op(report, m, worst.longest, ps_comm_op_ns(worst.longest),
+                      PS_SAY(lang, "the longest one", "最长的一个"));
 }
 
 /* --- outliers ------------------------------------------------------------------------------------------------------------ */
@@ -202,20 +210,24 @@ typedef struct worst_outliers {
 } worst_outliers;
 
 static void say_outliers(ps_report *report, const worst_outliers *worst, ps_alike sure) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_member *m = worst->member;
     outlier *all = worst->all;
     size_t n = worst->n;
     int64_t gain_ns = worst->ns;
     qsort(all, n, sizeof *all, comm_kind_longest_first);
     double times = (double)all[0].own.ns / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
-    const char *like = sure == PS_ALIKE_SURE                  ? "kind, group and size"
-                       : ps_str_is_none(all[0].own.op->group) ? "kind"
-                                                              : "kind and group";
+    const char *like =
+        sure == PS_ALIKE_SURE ? PS_SAY(lang, "kind, group and size", "种类、通信组与大小")
+        : ps_str_is_none(all[0].own.op->group) ? PS_SAY(lang, "kind", "种类")
+                                               : PS_SAY(lang, "kind and group", "种类与通信组");
     const char *unsure =
         sure == PS_ALIKE_SURE ? ""
         : ps_str_is_none(all[0].own.op->group)
-            ? " The profile does not name their group: they may be different things."
-            : " Their size is unknown: they may be different things.";
+            ? PS_SAY(lang, " The profile does not name their group: they may be different things.",
+                     "采集数据没有写明其通信组：可能是不同的算子。")
+            : PS_SAY(lang, " Their size is unknown: they may be different things.",
+                     "大小未知：可能是不同的算子。");
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
@@ -224,14 +236,17 @@ static void say_outliers(ps_report *report, const worst_outliers *worst, ps_alik
                      .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
                      .value = times,
                      .n_over = worst->n_over},
-        "On rank %s %zu operator%s of %zu step%s took far longer than the others of the same %s: %s in "
-        "each step%s.%s",
+        PS_SAY(
+            lang,
+            "On rank %s %zu operator%s of %zu step%s took far longer than the others of the same %s: %s in "
+            "each step%s.%s",
+            "rank %s 上有 %zu 个%.0s算子（共 %zu 个 step%.0s）远慢于%s相同的其他算子：每个 step 多 %s%s。%s"),
         PS_RANK(m->rank), n, n == 1 ? "" : "s", m->facts->n_steps,
         m->facts->n_steps == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
-        ps_report_knows_waits(m) ? WITHOUT_WAITS : "", unsure);
+        ps_report_knows_waits(m) ? WITHOUT_WAITS(lang) : "", unsure);
     for (size_t i = 0; i < n; i++) {
         char note[96];
-        (void)snprintf(note, sizeof note, "median of its like %s",
+        (void)snprintf(note, sizeof note, PS_SAY(lang, "median of its like %s", "同类中位数 %s"),
                        ps_ns_text_of(all[i].median_ns).text);
         ps_report_show_op(report, m, all[i].own.op, all[i].own.ns, note);
     }

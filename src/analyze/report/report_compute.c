@@ -137,25 +137,32 @@ void ps_compute_show_kind(compute *c, const kind *k, const char *note) {
 }
 
 void ps_compute_show_mfu(compute *c, const kind *k) {
+    const ps_lang lang = c->report->findings.lang;
     char note[128];
     double mfu = 100 * k->flops / k->peak_flops;
     if (k->n_flops == k->n) {
-        (void)snprintf(note, sizeof note, "longest of %lld, whose mean MFU is %.1f %%",
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "longest of %lld, whose mean MFU is %.1f %%",
+                              "%lld 个中最长的一个，平均 MFU 为 %.1f %%"),
                        (long long)k->n, mfu);
     } else {
-        (void)snprintf(note, sizeof note,
-                       "longest of %lld; the mean MFU of the %lld whose FLOPs count is %.1f %%",
-                       (long long)k->n, (long long)k->n_flops, mfu);
+        (void)snprintf(
+            note, sizeof note,
+            PS_SAY(lang, "longest of %lld; the mean MFU of the %lld whose FLOPs count is %.1f %%",
+                   "%lld 个中最长的一个；其中计入 FLOPs 的 %lld 个平均 MFU 为 %.1f %%"),
+            (long long)k->n, (long long)k->n_flops, mfu);
     }
     ps_compute_show_kind(c, k, note);
 }
 
-const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const char *why,
-                                   char out[PS_UNPAID_TEXT]) {
+const char *ps_compute_unpaid_text(ps_lang lang, int64_t claimed_ns, int64_t gain_ns,
+                                   const char *why, char out[PS_UNPAID_TEXT]) {
     out[0] = '\0';
     if (claimed_ns - gain_ns > claimed_ns / 10) {
         (void)snprintf(out, PS_UNPAID_TEXT,
-                       " %s of that lies %s: it shortens no step and is not in the gain.",
+                       PS_SAY(lang,
+                              " %s of that lies %s: it shortens no step and is not in the gain.",
+                              "其中 %s 位于%s：不会缩短任何 step，不计入收益。"),
                        ps_ns_text_of(claimed_ns - gain_ns).text, why);
     }
     return out;
@@ -209,16 +216,17 @@ static double share_saved(const kind *k, double limit) {
     return (double)k->flops_ns / (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
 }
 
-const char *ps_compute_shape_text(const kind *k, char out[PS_SHAPE_TEXT]) {
+const char *ps_compute_shape_text(ps_lang lang, const kind *k, char out[PS_SHAPE_TEXT]) {
     out[0] = '\0';
     if (k->one->shapes[0] != '\0') {
-        (void)snprintf(out, PS_SHAPE_TEXT, " of %.80s", k->one->shapes);
+        (void)snprintf(out, PS_SHAPE_TEXT, PS_SAY(lang, " of %.80s", "（%.80s）"), k->one->shapes);
     }
     return out;
 }
 
 /* With the threshold's share of the peak instead, the work would take ratio / threshold of its time. */
 static void find_mfu(compute *c, ps_rule_id rule) {
+    const ps_lang lang = c->report->findings.lang;
     ps_findings *f = &c->report->findings;
     double limit = f->thresholds[rule];
     int64_t gain_ns = 0;
@@ -254,18 +262,26 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     char less[96] = "";
     char shape[PS_SHAPE_TEXT];
     if (!f->is_of_part) { /* else there are more of them */
-        (void)snprintf(less, sizeof less, " At %.4g %% they would take %s less in each step.",
+        (void)snprintf(less, sizeof less,
+                       PS_SAY(lang, " At %.4g %% they would take %s less in each step.",
+                              "若达到 %.4g %%，每个 step 可少用 %s。"),
                        limit, ps_ns_text_of(gain_ns).text);
-        (void)ps_compute_unpaid_text(gain_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid);
+        (void)ps_compute_unpaid_text(lang, gain_ns, paid_ns, PS_UNPAID_IF_FASTER(lang), unpaid);
     }
     ps_findings_add(
         f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = paid_ns, .value = mfu},
-        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s%s %.1f %%.%s%s%s",
+        PS_SAY(
+            lang,
+            "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s%s %.1f %%.%s%s%s",
+            "%zu 类%.0s核函数%.0s低于峰值的 %.4g %%，其中 %.100s%s为 %.1f %%。%s%s%s"),
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        ps_compute_shape_text(worst, shape), mfu, less, unpaid,
+        ps_compute_shape_text(lang, worst, shape), mfu, less, unpaid,
         is_unknown
-            ? " Whether memory bounds them is not known: the bandwidth of the chip (by the name of a "
-              "known one) or the types of the tensors are not."
+            ? PS_SAY(
+                  lang,
+                  " Whether memory bounds them is not known: the bandwidth of the chip (by the name of a "
+                  "known one) or the types of the tensors are not.",
+                  "是否受内存带宽限制不得而知：芯片带宽（需识别芯片名称）或张量类型未知。")
             : "");
     char advice[PS_ADVICE_TEXT];
     const char *remedy = ps_report_mfu_advice(c->report, rule, worst->one, advice, sizeof advice);
@@ -301,6 +317,7 @@ static const char *slow_type_of(const ps_report_kernel *k) {
 }
 
 static void find_aicpu(compute *c) {
+    const ps_lang lang = c->report->findings.lang;
     ps_findings *f = &c->report->findings;
     int64_t sum_ns = 0;
     int64_t paid_ns = 0;
@@ -322,16 +339,23 @@ static void find_aicpu(compute *c) {
                      .stage = -1,
                      .gain_ns = ps_compute_mean_step_ns(c, paid_ns),
                      .value = share},
-        "Kernels on the AI CPU take %.1f %% of the computing. On average over ranks and steps "
-        "that is %s in a step, in %.4g kernels.%s",
+        PS_SAY(
+            lang,
+            "Kernels on the AI CPU take %.1f %% of the computing. On average over ranks and steps "
+            "that is %s in a step, in %.4g kernels.%s",
+            "AI CPU 上的核函数占计算的 %.1f %%。按 rank 与 step 平均，每个 step 用时 %s，%.4g 个核函数。%s"),
         share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text, ps_compute_mean_count(c, n),
-        ps_compute_unpaid_text(ps_compute_mean_step_ns(c, sum_ns),
-                               ps_compute_mean_step_ns(c, paid_ns), PS_UNPAID_IF_FASTER, unpaid));
+        ps_compute_unpaid_text(lang, ps_compute_mean_step_ns(c, sum_ns),
+                               ps_compute_mean_step_ns(c, paid_ns), PS_UNPAID_IF_FASTER(lang),
+                               unpaid));
     for (size_t i = 0; i < c->n_kinds; i++) {
         char note[64];
         const char *type = slow_type_of(c->kinds[i].one);
-        (void)snprintf(note, sizeof note, "longest of %lld in all%s%s", (long long)c->kinds[i].n,
-                       type[0] != '\0' ? "; an input is " : "", type);
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "longest of %lld in all%s%s", "共 %lld 个中最长的一个%s%s"),
+                       (long long)c->kinds[i].n,
+                       type[0] != '\0' ? PS_SAY(lang, "; an input is ", "；有一个输入为 ") : "",
+                       type);
         if (c->kinds[i].one->is_aicpu) {
             ps_compute_show_kind(c, &c->kinds[i], note);
             ps_compute_claim_kind(c, &c->kinds[i], 1);
@@ -369,6 +393,7 @@ static int64_t paid_excess_of(const ps_report_member *m, bool with_shapes) {
 }
 
 static void show_varying(ps_report *report, const ps_report_member *m, bool with_shapes) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_kernel **order = ps_calloc(m->facts->n_kernels + 1, sizeof *order);
     if (order == NULL) {
         report->findings.failed = true;
@@ -383,7 +408,9 @@ static void show_varying(ps_report *report, const ps_report_member *m, bool with
         if (counted_excess(order[k], with_shapes) == 0) {
             continue;
         }
-        (void)snprintf(note, sizeof note, "median %s; %lld of %lld are slow",
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "median %s; %lld of %lld are slow",
+                              "中位数 %s；%lld 个（共 %lld 个）较慢"),
                        ps_ns_text_of(order[k]->median_ns).text, (long long)order[k]->n_excess,
                        (long long)order[k]->n);
         ps_findings_evidence(&report->findings,
@@ -419,6 +446,7 @@ static double excess_share(const ps_report *report, const ps_report_member *m,
 }
 
 static bool find_varying(compute *c, bool with_shapes) {
+    const ps_lang lang = c->report->findings.lang;
     ps_report *r = c->report;
     ps_worst all = ps_report_worst(r, PS_RULE_KERNEL_VARIES, excess_share, &with_shapes);
     const ps_report_member *worst = all.member;
@@ -436,11 +464,19 @@ static bool find_varying(compute *c, bool with_shapes) {
                      .gain_ns = with_shapes ? paid_ns : 0,
                      .value = all.value,
                      .n_over = all.n_over},
-        "On rank %s kernels that took more than 1.5 times the median of their like cost %s in each step "
-        "(%.1f %%).%s%s",
+        PS_SAY(
+            lang,
+            "On rank %s kernels that took more than 1.5 times the median of their like cost %s in each step "
+            "(%.1f %%).%s%s",
+            "rank %s 上，用时超过同类中位数 1.5 倍的核函数每个 step 多花 %s（%.1f %%）。%s%s"),
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value,
-        with_shapes ? ps_compute_unpaid_text(most_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid) : "",
-        with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
+        with_shapes
+            ? ps_compute_unpaid_text(lang, most_ns, paid_ns, PS_UNPAID_IF_FASTER(lang), unpaid)
+            : "",
+        with_shapes
+            ? ""
+            : PS_SAY(lang, " Their shapes were not recorded: they may be of different sizes.",
+                     "未记录其形状：大小可能不同。"));
     show_varying(r, worst, with_shapes);
     claim_excess(r, with_shapes);
     return true;
@@ -521,6 +557,7 @@ static void claim_slower(ps_report *report, const slower *all, size_t n, size_t 
 
 /* `extra`: of each member, in a step. */
 static void say_slow(compute *c, slower *all, size_t n, size_t member, const int64_t *extra) {
+    const ps_lang lang = c->report->findings.lang;
     ps_report *r = c->report;
     int64_t extra_ns = extra[member];
     size_t n_over = 0;
@@ -544,19 +581,28 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, const int
                      .value = share,
                      .n_over = n_over,
                      .is_assumed = is_unsure},
-        "The kernels of rank %s take %s longer in each step (%.1f %%) than the median of the same ones of the "
-        "other ranks of its stage.%s%s%s",
+        PS_SAY(
+            lang,
+            "The kernels of rank %s take %s longer in each step (%.1f %%) than the median of the same ones of the "
+            "other ranks of its stage.%s%s%s",
+            "rank %s 的核函数每个 step 比同阶段其他 rank 相同核函数的中位数多用 %s（%.1f %%）。%s%s%s"),
         PS_RANK(m->rank), ps_ns_text_of(extra_ns).text, share,
-        is_unsure ? " For most of it shapes were not recorded: that the sizes are equal is assumed."
-                  : "",
-        ps_report_partial_text(r, partial), r->job.is_partial ? PS_OTHERS_UNKNOWN : "");
+        is_unsure
+            ? PS_SAY(
+                  lang,
+                  " For most of it shapes were not recorded: that the sizes are equal is assumed.",
+                  "其中大部分未记录形状：假定大小相同。")
+            : "",
+        ps_report_partial_text(r, partial), r->job.is_partial ? PS_OTHERS_UNKNOWN(lang) : "");
     qsort(all, n, sizeof *all, most_extra);
     for (size_t i = 0; i < n && all[i].extra_ns > 0; i++) {
         char note[128];
         if (all[i].member != member) {
             continue;
         }
-        (void)snprintf(note, sizeof note, "mean %s, of the peers %s; %s in a step",
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "mean %s, of the peers %s; %s in a step",
+                              "平均 %s，其他 rank 平均 %s；每个 step %s"),
                        ps_ns_text_of(all[i].kernel->sum_ns / all[i].kernel->n).text,
                        ps_ns_text_of(all[i].peer_ns).text, ps_ns_text_of(all[i].extra_ns).text);
         ps_findings_evidence(&r->findings,
@@ -622,6 +668,7 @@ static double compute_below_share(const ps_report *report, const ps_report_membe
 }
 
 static void find_frequency(compute *c) {
+    const ps_lang lang = c->report->findings.lang;
     ps_report *r = c->report;
     ps_worst all = ps_report_worst(r, PS_RULE_FREQUENCY_DROP, compute_below_share, NULL);
     const ps_report_member *worst = all.member;
@@ -636,15 +683,20 @@ static void find_frequency(compute *c) {
                      .stage = worst->stage,
                      .value = all.value,
                      .n_over = all.n_over},
-        "The device of rank %s was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
-        "%.0f MHz.",
+        PS_SAY(
+            lang,
+            "The device of rank %s was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
+            "%.0f MHz.",
+            "rank %s 的设备频率低于通常频率（%.0f MHz）的 0.95 倍，占时间的 %.1f %%，最低 %.0f MHz。"),
         PS_RANK(worst->rank), d->usual_mhz, all.value, d->lowest_mhz);
-    ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
-                                                     .step = PS_STEP_OUTSIDE,
-                                                     .start_ns = d->longest_start_ns,
-                                                     .dur_ns = d->longest_ns,
-                                                     .name = d->series,
-                                                     .note = "the longest stretch below"});
+    ps_findings_evidence(
+        &r->findings,
+        (ps_evidence){.rank = worst->rank,
+                      .step = PS_STEP_OUTSIDE,
+                      .start_ns = d->longest_start_ns,
+                      .dur_ns = d->longest_ns,
+                      .name = d->series,
+                      .note = PS_SAY(lang, "the longest stretch below", "低于该值的最长一段")});
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------------- */
@@ -668,12 +720,17 @@ static const ps_column KERNELS[] = {
 };
 
 static ps_code add_compute_table(compute *c, ps_err *err) {
+    const ps_lang lang = c->report->findings.lang;
     bool is_of_part = c->report->findings.is_of_part;
     bool has_several = c->report->n_members > 1; /* a mean over ranks may be that of one */
     ps_table *t = ps_table_new(
         "kernels",
-        is_of_part ? "top computing kernels of the events that are left, mean of ranks and steps"
-                   : "top computing kernels, mean of ranks and steps",
+        is_of_part
+            ? PS_SAY(lang,
+                     "top computing kernels of the events that are left, mean of ranks and steps",
+                     "剩余事件中用时最多的计算核函数，各 rank 与 step 的平均")
+            : PS_SAY(lang, "top computing kernels, mean of ranks and steps",
+                     "用时最多的计算核函数，各 rank 与 step 的平均"),
         PS_COLUMNS(KERNELS));
     for (size_t i = 0; i < c->n_kinds && i < 10; i++) {
         const kind *k = &c->kinds[i];

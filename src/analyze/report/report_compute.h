@@ -36,7 +36,7 @@ int64_t ps_compute_mean_step_ns(const ps_compute *c, int64_t sum_ns);
 double ps_compute_mean_count(const ps_compute *c, int64_t n);
 enum { PS_SHAPE_TEXT = 96 };
 /* " of 1024,1024;1024,1024", "" where no shape is known. */
-const char *ps_compute_shape_text(const ps_compute_kind *k, char out[PS_SHAPE_TEXT]);
+const char *ps_compute_shape_text(ps_lang lang, const ps_compute_kind *k, char out[PS_SHAPE_TEXT]);
 /* What the last finding counts of kernels of the kind is `share` of what of each pays: where that was, on each rank. */
 void ps_compute_claim_kind(ps_compute *c, const ps_compute_kind *k, double share);
 /* Whether recorded FLOPs contradict the shapes of any of them: then their MFU is not judged. */
@@ -48,9 +48,11 @@ void ps_compute_show_mfu(ps_compute *c, const ps_compute_kind *k);
 
 enum { PS_UNPAID_TEXT = 224 };
 /* A sentence on what of the claimed time is not in the gain, and why; "" where that is less than a tenth. */
-const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const char *why,
-                                   char out[PS_UNPAID_TEXT]);
-#define PS_UNPAID_IF_FASTER "beside communication or before the device waits for the host"
+const char *ps_compute_unpaid_text(ps_lang lang, int64_t claimed_ns, int64_t gain_ns,
+                                   const char *why, char out[PS_UNPAID_TEXT]);
+#define PS_UNPAID_IF_FASTER(lang)                                                                  \
+    PS_SAY(lang, "beside communication or before the device waits for the host",                   \
+           "与通信并行之处，或设备等待主机之前")
 
 /* Rules over types, whatever the shapes. Memory that runs out is noted in the findings. */
 void ps_compute_find_top(ps_compute *c);

@@ -1,7 +1,10 @@
 /* Copies of a rank by direction and memory, and what of them nothing hides. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/rank/copies.h"
+#include "analyze/report/report.h"
+#include "analyze/report/report_advice.h"
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -119,4 +122,106 @@ bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps,
     }
     ps_free(x.lanes);
     return ok;
+}
+
+/* --- the finding ----------------------------------------------------------------------------------------------------------- */
+
+/* "H2D from pageable memory 925 ms (12.1 GB at 12.9 GB/s)" */
+static size_t say_copies(const ps_report_member *m, const ps_report_copies *c, char *out,
+                         size_t size) {
+    const ps_lang lang = m->lang;
+    const char *direction =
+        c->direction != NULL ? c->direction : PS_SAY(lang, "of unknown direction", "方向未知");
+    bool to_host = strcmp(direction, "D2H") == 0;
+    char memory[32] = "";
+    char sizes[80];
+    (void)snprintf(sizes, sizeof sizes, "%s", PS_SAY(lang, "sizes unknown", "大小未知"));
+    if (c->memory != NULL) {
+        (void)snprintf(memory, sizeof memory, PS_SAY(lang, " %s %s memory", "（%.0s%s 内存）"),
+                       to_host ? "to" : "from", c->memory);
+    }
+    if (c->sized_ns > 0) {
+        (void)snprintf(sizes, sizeof sizes,
+                       PS_SAY(lang, "%.3g MB at %.3g GB/s", "%.3g MB，%.3g GB/s"),
+                       (double)ps_report_per_step(m, c->sized_bytes) / 1e6,
+                       (double)c->sized_bytes / (double)c->sized_ns);
+    }
+    double n_steps = m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1;
+    int n = snprintf(out, size,
+                     PS_SAY(lang, "%s%s %s (%.4g a step, %s)", "%s%s %s（每个 step %.4g 次，%s）"),
+                     direction, memory, ps_ns_text_of(ps_report_per_step(m, c->alone_ns)).text,
+                     (double)c->n / n_steps, sizes);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void show_copies(ps_report *report, const ps_report_member *m) {
+    const ps_lang lang = report->findings.lang;
+    for (size_t i = 0; i < m->facts->n_copies; i++) {
+        const ps_report_copies *c = &m->facts->copies[i];
+        char note[96];
+        size_t at = (size_t)snprintf(note, sizeof note, PS_SAY(lang, "alone %s", "单独占用 %s"),
+                                     ps_ns_text_of(c->longest.idle_ns).text);
+        if (c->longest_bytes >= 0 && c->longest.dur_ns > 0) {
+            (void)snprintf(note + at, sizeof note - at,
+                           PS_SAY(lang, ", %.3g MB at %.3g GB/s", "，%.3g MB，%.3g GB/s"),
+                           (double)c->longest_bytes / 1e6,
+                           (double)c->longest_bytes / (double)c->longest.dur_ns);
+        }
+        if (c->longest.idle_ns > 0) {
+            ps_report_show_event(report, m, &c->longest, note);
+        }
+    }
+}
+
+static double copies_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(m->copies_ns, report->step_ns) : 0;
+}
+
+/* Copies that run while the device does nothing else. */
+void ps_report_exposed_copies(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
+    ps_worst all = ps_report_worst(report, PS_RULE_EXPOSED_COPIES, copies_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    char kinds[600] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < worst->facts->n_copies && at < sizeof kinds; i++) {
+        const ps_report_copies *c = &worst->facts->copies[i];
+        if (ps_report_per_step(worst, c->alone_ns) > 0) {
+            at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s",
+                                   at > 0 ? PS_SAY(lang, ", ", "、") : "");
+            at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
+        }
+    }
+    char hidden[128] = "";
+    if (worst->copies_ns > worst->computing_ns) {
+        (void)snprintf(
+            hidden, sizeof hidden,
+            PS_SAY(lang, " Computing could hide %s of it at most: the rest has to become less.",
+                   "计算最多能掩盖其中 %s：其余部分必须减少。"),
+            ps_ns_text_of(worst->computing_ns).text);
+    }
+    char step[PS_STEP_TEXT];
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = worst->copies_ns,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        PS_SAY(
+            lang,
+            "On rank %s the device does nothing but copy for %s of %s (%.1f %%): %s. What the "
+            "link could carry is not in the capture.%s",
+            "rank %s 的设备有 %s（%s 的 %.1f %%）只在拷贝：%s。链路能达到多少不在采集数据中。%s"),
+        PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
+        ps_report_step_text(report, worst, step), all.value, kinds, hidden);
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&report->findings, ps_report_copies_advice(worst, advice, sizeof advice));
+    show_copies(report, worst);
+    ps_report_add_claim(report, worst, PS_RULE_EXPOSED_COPIES);
 }

@@ -172,13 +172,18 @@ bool ps_report_gather_doubts(const ps_links *links, ps_report_rank *r) {
 /* --- the finding ------------------------------------------------------------------------------------------------ */
 
 static void show_doubt(ps_report *report, const ps_report_member *m, const ps_report_doubt *d) {
+    const ps_lang lang = report->findings.lang;
     char note[160];
     if (d->caller[0] != '\0') {
-        (void)snprintf(note, sizeof note, "%.1f %% of the device's work; launched in %.80s",
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "%.1f %% of the device's work; launched in %.80s",
+                              "占设备工作的 %.1f %%；由 %.80s 下发"),
                        d->share, d->caller);
     } else {
         (void)snprintf(note, sizeof note,
-                       "%.1f %% of the device's work; on a stream of communication", d->share);
+                       PS_SAY(lang, "%.1f %% of the device's work; on a stream of communication",
+                              "占设备工作的 %.1f %%；位于通信的流上"),
+                       d->share);
     }
     ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
                                                           .step = d->longest_step,
@@ -195,6 +200,7 @@ static double most_doubtful(const ps_report *report, const ps_report_member *m, 
 }
 
 void ps_report_doubts(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     ps_worst all = ps_report_worst(report, PS_RULE_COMM_UNKNOWN, most_doubtful, NULL);
     const ps_report_member *worst = all.member;
     if (worst == NULL) {
@@ -211,12 +217,16 @@ void ps_report_doubts(ps_report *report) {
                      .stage = worst->stage,
                      .value = all.value,
                      .n_over = all.n_over},
-        "What is this: computing or communication? On rank %s %.120s takes %.1f %% of the device's work. "
-        "Nothing is known of its name, so it counts as computing, but %s. To settle it, put the line "
-        "\"%.*s communication\" or \"%.*s computing\" into a file for --comm-rules.",
+        PS_SAY(
+            lang,
+            "What is this: computing or communication? On rank %s %.120s takes %.1f %% of the device's work. "
+            "Nothing is known of its name, so it counts as computing, but %s. To settle it, put the line "
+            "\"%.*s communication\" or \"%.*s computing\" into a file for --comm-rules.",
+            "这是计算还是通信？rank %s 上 %.120s 占设备工作的 %.1f %%。其名称未知，因此计为计算，但%s。要确定，请在 --comm-rules 的文件中写一行 \"%.*s communication\" 或 \"%.*s computing\"。"),
         PS_RANK(worst->rank), d->name, all.value,
-        d->caller[0] != '\0' ? "a communication library launches it"
-                             : "its stream carries next to nothing but communication",
+        d->caller[0] != '\0' ? PS_SAY(lang, "a communication library launches it", "是通信库下发的")
+                             : PS_SAY(lang, "its stream carries next to nothing but communication",
+                                      "其所在的流上几乎只有通信"),
         (int)(n < 80 ? n : 80), function, (int)(n < 80 ? n : 80), function);
     for (size_t i = 0; i < worst->facts->n_doubts; i++) {
         if (ps_rule_fires(&report->findings, PS_RULE_COMM_UNKNOWN, worst->facts->doubts[i].share)) {

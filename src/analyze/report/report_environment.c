@@ -18,12 +18,12 @@ typedef struct variable {
     condition condition;
     const char *operand;
     when when;
-    const char *advice;
+    const char *advice[PS_N_LANGS];
 } variable;
 
 static const variable VARIABLES[] = {
-#define X(name_, condition_, operand_, when_, advice_)                                             \
-    {name_, COND_##condition_, operand_, WHEN_##when_, advice_},
+#define X(name_, condition_, operand_, when_, advice_, chinese_)                                   \
+    {name_, COND_##condition_, operand_, WHEN_##when_, {advice_, chinese_}},
 #include "analyze/report/report_environment.def"
 #undef X
 };
@@ -90,6 +90,7 @@ static const ps_report_member *find_member(const ps_report *r, const variable *v
 /* Of the first rank where it is low. */
 static void find_level(ps_report *report, ps_rule_id rule, const char *name,
                        int64_t (*level_of)(const ps_report_rank *)) {
+    const ps_lang lang = report->findings.lang;
     ps_findings *f = &report->findings;
     const ps_report_member *first = NULL;
     size_t n_over = 0;
@@ -107,8 +108,9 @@ static void find_level(ps_report *report, ps_rule_id rule, const char *name,
                                      .stage = -1,
                                      .value = (double)level,
                                      .n_over = n_over},
-                        "%s is %lld on rank %s, and the device waits for the host.", name, level,
-                        PS_RANK(first->rank));
+                        PS_SAY(lang, "%s is %lld on rank %s, and the device waits for the host.",
+                               "%s 为 %lld（rank %s），而设备在等待主机。"),
+                        name, level, PS_RANK(first->rank));
     }
 }
 
@@ -130,6 +132,7 @@ static double below_share(const ps_report_member *m) {
 
 /* Of the first rank where it is so. */
 static void find_cpu_frequency(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     ps_findings *f = &report->findings;
     const ps_report_member *m = NULL;
     size_t n_over = 0;
@@ -152,15 +155,21 @@ static void find_cpu_frequency(ps_report *report) {
     char governor[128] = "";
     char below[256] = "";
     if (is_governed(m)) {
-        (void)snprintf(governor, sizeof governor, "The governor of the CPUs of rank %s is %.60s.",
+        (void)snprintf(governor, sizeof governor,
+                       PS_SAY(lang, "The governor of the CPUs of rank %s is %.60s.",
+                              "rank %s 的 CPU 调频策略为 %.60s。"),
                        PS_RANK(m->rank), m->facts->governor);
     }
     if (is_below) {
-        (void)snprintf(below, sizeof below,
-                       "%s%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for "
-                       "%.1f %% of the time, down to %.0f MHz.",
-                       governor[0] != '\0' ? " " : "", c->series, PS_RANK(m->rank), c->usual_mhz,
-                       found.value, c->lowest_mhz);
+        (void)snprintf(
+            below, sizeof below,
+            PS_SAY(
+                lang,
+                "%s%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for "
+                "%.1f %% of the time, down to %.0f MHz.",
+                "%s%.60s（rank %s）低于其最高频率（%.0f MHz）的 0.9 倍，占时间的 %.1f %%，最低 %.0f MHz。"),
+            governor[0] != '\0' ? " " : "", c->series, PS_RANK(m->rank), c->usual_mhz, found.value,
+            c->lowest_mhz);
     }
     ps_findings_add(f, found, "%s%s", governor, below);
     char advice[PS_ADVICE_TEXT];
@@ -169,25 +178,29 @@ static void find_cpu_frequency(ps_report *report) {
         char here[128];
         char share[32] = "";
         if (is_below) {
-            (void)snprintf(share, sizeof share, "%.4g %% and ", found.value);
+            (void)snprintf(share, sizeof share, PS_SAY(lang, "%.4g %% and ", "%.4g %%，"),
+                           found.value);
         }
-        (void)snprintf(here, sizeof here, "%sgovernor %.60s", share, m->facts->governor);
+        (void)snprintf(here, sizeof here, PS_SAY(lang, "%sgovernor %.60s", "%s调频策略 %.60s"),
+                       share, m->facts->governor);
         ps_findings_here(f, here);
     }
     if (!is_below) {
         return;
     }
-    ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
-                                          .step = PS_STEP_OUTSIDE,
-                                          .start_ns = c->longest_start_ns,
-                                          .dur_ns = c->longest_ns,
-                                          .name = c->series,
-                                          .note = "the longest stretch below"});
+    ps_findings_evidence(
+        f, (ps_evidence){.rank = m->rank,
+                         .step = PS_STEP_OUTSIDE,
+                         .start_ns = c->longest_start_ns,
+                         .dur_ns = c->longest_ns,
+                         .name = c->series,
+                         .note = PS_SAY(lang, "the longest stretch below", "低于该值的最长一段")});
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------- */
 
 static void find_variables(ps_report *report, bool host_bound) {
+    const ps_lang lang = report->findings.lang;
     ps_findings *f = &report->findings;
     const ps_report_member *where[N_VARIABLES];
     char names[256] = "";
@@ -196,8 +209,8 @@ static void find_variables(ps_report *report, bool host_bound) {
         where[i] = find_member(report, &VARIABLES[i], host_bound);
         if (where[i] != NULL) {
             size_t used = strlen(names);
-            (void)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
-                           VARIABLES[i].name);
+            (void)snprintf(names + used, sizeof names - used, "%s%s",
+                           n > 0 ? PS_SAY(lang, ", ", "、") : "", VARIABLES[i].name);
             n++;
         }
     }
@@ -206,7 +219,9 @@ static void find_variables(ps_report *report, bool host_bound) {
     }
     ps_findings_add(
         f, (ps_finding){.rule = PS_RULE_ENVIRONMENT, .rank = -1, .stage = -1, .value = (double)n},
-        "%zu variable%s of the environment may cost time: %s.", n, n == 1 ? "" : "s", names);
+        PS_SAY(lang, "%zu variable%s of the environment may cost time: %s.",
+               "%zu 个环境变量%.0s可能耗费时间：%s。"),
+        n, n == 1 ? "" : "s", names);
     for (size_t i = 0; i < N_VARIABLES; i++) {
         char room[32];
         char name[128];
@@ -216,12 +231,12 @@ static void find_variables(ps_report *report, bool host_bound) {
         const char *value = ps_report_variable(where[i]->facts, VARIABLES[i].name, room);
         bool is_set = value[0] != '\0';
         (void)snprintf(name, sizeof name, "%s%s%.40s", VARIABLES[i].name, is_set ? "=" : "",
-                       is_set ? value : " is not set");
+                       is_set ? value : PS_SAY(lang, " is not set", "（未设置）"));
         ps_findings_evidence(f, (ps_evidence){.rank = where[i]->rank,
                                               .step = PS_STEP_OUTSIDE,
                                               .start_ns = PS_NO_START,
                                               .name = name,
-                                              .note = VARIABLES[i].advice});
+                                              .note = VARIABLES[i].advice[lang]});
     }
 }
 

@@ -146,67 +146,86 @@ void ps_report_gather_fetches(const ps_host_activity *host, const ps_idle *idle,
 
 /* --- what is said ---------------------------------------------------------------------------------------------------------- */
 
-static const char *const WORK[PS_N_FETCHES] = {[PS_FETCH_UNPICKLE] = "unpickling",
-                                               [PS_FETCH_COLLATE] = "collating",
-                                               [PS_FETCH_PIN] = "pinning",
-                                               [PS_FETCH_READ] = "reading",
-                                               [PS_FETCH_OTHER] = "other work"};
+static const char *const WORK[PS_N_FETCHES][PS_N_LANGS] = {
+    [PS_FETCH_UNPICKLE] = {"unpickling", "反序列化"},
+    [PS_FETCH_COLLATE] = {"collating", "整理成批"},
+    [PS_FETCH_PIN] = {"pinning", "锁页"},
+    [PS_FETCH_READ] = {"reading", "读取"},
+    [PS_FETCH_OTHER] = {"other work", "其他工作"}};
 
 static int64_t worked_ns(const ps_report_rank *r) {
     int64_t sum_ns = 0;
     for (int k = 0; k < PS_N_FETCHES; k++) {
-        sum_ns = ps_i64_plus(sum_ns, WORK[k] != NULL ? r->fetch_ns[k] : 0);
+        sum_ns = ps_i64_plus(sum_ns, WORK[k][PS_ENGLISH] != NULL ? r->fetch_ns[k] : 0);
     }
     return sum_ns;
 }
 
 void ps_report_say_fetch(const ps_report_member *m, char *out, size_t size) {
+    const ps_lang lang = m->lang;
     const ps_report_rank *r = m->facts;
     int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
     size_t at = 0;
     out[0] = '\0';
     if (r->fetch_ns[PS_FETCH_WAIT] / n > 0) {
-        at += (size_t)snprintf(out, size, " For %s of it the process waits for its workers.",
+        at += (size_t)snprintf(out, size,
+                               PS_SAY(lang, " For %s of it the process waits for its workers.",
+                                      "其中 %s 进程在等待其 worker。"),
                                ps_ns_text_of(r->fetch_ns[PS_FETCH_WAIT] / n).text);
     }
     if (at < size && worked_ns(r) / n > 0) {
         at += (size_t)snprintf(out + at, size - at,
-                               " For %s of it the process works on the batch itself (",
+                               PS_SAY(lang, " For %s of it the process works on the batch itself (",
+                                      "其中 %s 进程自己在处理该批数据（"),
                                ps_ns_text_of(worked_ns(r) / n).text);
         bool any = false;
         for (int k = 0; k < PS_N_FETCHES && at < size; k++) {
-            if (WORK[k] != NULL && r->fetch_ns[k] / n > 0) {
-                at += (size_t)snprintf(out + at, size - at, "%s%s %s", any ? ", " : "", WORK[k],
+            if (WORK[k][lang] != NULL && r->fetch_ns[k] / n > 0) {
+                at += (size_t)snprintf(out + at, size - at, "%s%s %s",
+                                       any ? PS_SAY(lang, ", ", "、") : "", WORK[k][lang],
                                        ps_ns_text_of(r->fetch_ns[k] / n).text);
                 any = true;
             }
         }
-        at += at < size ? (size_t)snprintf(out + at, size - at, ").") : 0;
+        at += at < size ? (size_t)snprintf(out + at, size - at, PS_SAY(lang, ").", "）。")) : 0;
     }
     if (at < size && r->fetch_ns[PS_FETCH_UNKNOWN] / n > 0) {
         (void)snprintf(
             out + at, size - at,
-            " For %s of it nobody knows whether the process waits for workers or works itself: "
-            "Python frames (with_stack=True) would tell.",
+            PS_SAY(
+                lang,
+                " For %s of it nobody knows whether the process waits for workers or works itself: "
+                "Python frames (with_stack=True) would tell.",
+                "其中 %s 不清楚进程是在等待 worker 还是自己在工作：Python 调用栈（with_stack=True）可以说明。"),
             ps_ns_text_of(r->fetch_ns[PS_FETCH_UNKNOWN] / n).text);
     }
 }
 
 const char *ps_report_fetch_remedy(const ps_report_member *m) {
+    const ps_lang lang = m->lang;
     const int64_t *ns = m->facts->fetch_ns;
     int64_t read_ns = ps_i64_plus(ns[PS_FETCH_READ], ns[PS_FETCH_COLLATE]);
     int64_t work_ns = worked_ns(m->facts);
     if (ns[PS_FETCH_UNKNOWN] > work_ns && ns[PS_FETCH_UNKNOWN] > ns[PS_FETCH_WAIT]) {
-        return "See first what it does there (with_stack=True). If it waits for its workers: more of them, "
-               "prefetch_factor, persistent_workers=True, decode before the training. If it works on the "
-               "batch itself: pin_memory=True, whose thread opens batches ahead.";
+        return PS_SAY(
+            lang,
+            "See first what it does there (with_stack=True). If it waits for its workers: more of them, "
+            "prefetch_factor, persistent_workers=True, decode before the training. If it works on the "
+            "batch itself: pin_memory=True, whose thread opens batches ahead.",
+            "先看进程在那里做什么（with_stack=True）。若在等待 worker：增加 worker、prefetch_factor、persistent_workers=True，训练前先解码。若自己在处理数据：pin_memory=True，其线程会提前打开各批数据。");
     }
     if (work_ns <= ns[PS_FETCH_WAIT]) {
         return NULL;
     }
     return read_ns > work_ns / 2
-               ? "num_workers above 0: the process reads and collates batches itself; then "
-                 "prefetch_factor, persistent_workers=True, pin_memory=True."
-               : "The batch is there and the process opens it itself, so more workers do not help: "
-                 "pin_memory=True, whose thread opens and pins batches ahead of the loop.";
+               ? PS_SAY(
+                     lang,
+                     "num_workers above 0: the process reads and collates batches itself; then "
+                     "prefetch_factor, persistent_workers=True, pin_memory=True.",
+                     "把 num_workers 设为大于 0：目前进程自己读取并整理各批数据；再设置 prefetch_factor、persistent_workers=True、pin_memory=True。")
+               : PS_SAY(
+                     lang,
+                     "The batch is there and the process opens it itself, so more workers do not help: "
+                     "pin_memory=True, whose thread opens and pins batches ahead of the loop.",
+                     "数据已到而进程自己打开它，增加 worker 没有帮助：pin_memory=True，其线程会在循环之前打开并锁页各批数据。");
 }

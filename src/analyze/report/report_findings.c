@@ -22,8 +22,9 @@ void ps_findings_fini(ps_findings *f) {
     ps_arena_fini(&f->arena);
 }
 
-const char *ps_finding_title(const ps_finding *finding) {
-    return finding->title != NULL ? finding->title : ps_rule_of(finding->rule)->title;
+const char *ps_finding_title(ps_lang lang, const ps_finding *finding) {
+    return finding->title != NULL ? finding->title
+                                  : ps_rule_words_of(ps_rule_of(finding->rule), lang)->title;
 }
 
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
@@ -32,6 +33,7 @@ bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
 }
 
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
+    const ps_lang lang = f->lang;
     char text[4096];
     va_list args;
     va_start(args, fmt);
@@ -39,7 +41,9 @@ void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
     va_end(args);
     size_t n = strlen(text);
     if (finding.n_over > 0 && f->n_ranks > 1) {
-        (void)snprintf(text + n, sizeof text - n, " This rule fires on %zu of %zu ranks.",
+        (void)snprintf(text + n, sizeof text - n,
+                       PS_SAY(lang, " This rule fires on %zu of %zu ranks.",
+                              "该规则在 %zu 个（共 %zu 个）rank 上触发。"),
                        finding.n_over, f->n_ranks);
     }
     finding.text = ps_arena_strndup(&f->arena, text, strlen(text));
@@ -117,12 +121,13 @@ void ps_findings_mend(ps_findings *f, const char *remedy, size_t at, int64_t ran
     }
 }
 
-void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size) {
+void ps_finding_advice(ps_lang lang, const ps_finding *finding, ps_vendor vendor, char *out,
+                       size_t size) {
     const ps_rule *rule = ps_rule_of(finding->rule);
     if (finding->remedy != NULL) {
         (void)snprintf(out, size, "%s", finding->remedy);
     } else {
-        ps_rule_advice(rule, vendor, out, size);
+        ps_rule_advice(lang, rule, vendor, out, size);
     }
 }
 
@@ -186,8 +191,8 @@ static void say_shared_with(const ps_finding *x, char *out, size_t size) {
     }
 }
 
-static void put_finding(ps_table *t, const ps_finding *x, size_t number, ps_vendor vendor,
-                        const double *thresholds, int64_t step_ns) {
+static void put_finding(ps_lang lang, ps_table *t, const ps_finding *x, size_t number,
+                        ps_vendor vendor, const double *thresholds, int64_t step_ns) {
     const ps_rule *rule = ps_rule_of(x->rule);
     const char *severity = ps_severity_of(x->gain_ns, step_ns);
     bool has_gain = x->gain_ns > 0;
@@ -208,19 +213,19 @@ static void put_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
         .section = ps_section_name(rule->section),
         .severity = x->is_assumed && strcmp(severity, "high") == 0 ? "medium" : severity,
         .rule = rule->name,
-        .title = ps_finding_title(x),
+        .title = ps_finding_title(lang, x),
         .text = x->text,
     };
     if (x->here != NULL) {
         (void)snprintf(row.value, sizeof row.value, "%s", x->here);
     } else if (isnan(x->value)) {
-        (void)snprintf(row.value, sizeof row.value, "not known");
+        (void)snprintf(row.value, sizeof row.value, PS_SAY(lang, "not known", "未知"));
     } else {
-        ps_rule_value_text(rule, x->value, row.value, sizeof row.value);
+        ps_rule_value_text(lang, rule, x->value, row.value, sizeof row.value);
     }
-    ps_rule_value_text(rule, thresholds[x->rule], row.threshold, sizeof row.threshold);
-    ps_rule_text(rule, thresholds[x->rule], row.fires, sizeof row.fires);
-    ps_finding_advice(x, vendor, row.advice, sizeof row.advice);
+    ps_rule_value_text(lang, rule, thresholds[x->rule], row.threshold, sizeof row.threshold);
+    ps_rule_text(lang, rule, thresholds[x->rule], row.fires, sizeof row.fires);
+    ps_finding_advice(lang, x, vendor, row.advice, sizeof row.advice);
     ps_table_put(t, &row);
 }
 
@@ -265,7 +270,7 @@ ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_
     }
     for (size_t i = 0; i < f->n; i++) {
         const ps_finding *x = &f->all[i];
-        put_finding(findings, x, i + 1, vendor, f->thresholds, step_ns);
+        put_finding(f->lang, findings, x, i + 1, vendor, f->thresholds, step_ns);
         put_shared_rows(shared, x, i + 1);
         for (size_t k = 0; k < x->n_evidence; k++) {
             put_evidence(evidence, &f->evidence[x->first_evidence + k], i + 1, start_ns);

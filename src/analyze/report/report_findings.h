@@ -72,7 +72,7 @@ typedef struct ps_finding {
         shared_with; /* of `shared` the one with most; 0: none; shared_ns 0: nobody knows how much */
 } ps_finding;
 
-const char *ps_finding_title(const ps_finding *finding);
+const char *ps_finding_title(ps_lang lang, const ps_finding *finding);
 
 /* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
 typedef struct ps_findings {
@@ -80,6 +80,7 @@ typedef struct ps_findings {
     size_t n, cap;
     ps_evidence *evidence; /* in the order in which findings were added */
     size_t n_evidence, cap_evidence;
+    ps_lang lang;             /* of all that is said; set to begin, too */
     const double *thresholds; /* [PS_N_RULES] */
     size_t n_ranks;           /* that were looked at */
     bool
@@ -111,7 +112,8 @@ void ps_findings_remedy(ps_findings *f, const char *remedy);
 /* The same, to mend a rank, which the first `at` bytes name: the finding about that rank is named behind them, once findings have numbers. */
 void ps_findings_mend(ps_findings *f, const char *remedy, size_t at, int64_t rank);
 /* What to try, wherever it is said: the finding's own remedy, else the advice of its rule. */
-void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size);
+void ps_finding_advice(ps_lang lang, const ps_finding *finding, ps_vendor vendor, char *out,
+                       size_t size);
 
 /* "high" from 10 % of the step, "medium" from 3 %, "low" below, "info" without an estimate. */
 const char *ps_severity_of(int64_t gain_ns, int64_t step_ns);

@@ -126,9 +126,12 @@ static size_t next_most(const int64_t ns[PS_N_FUSIONS], const bool shown[PS_N_FU
 
 static void show_sequence(ps_report *r, size_t k, int64_t sum_ns, int64_t n,
                           const ps_report_member *m) {
+    const ps_lang lang = r->findings.lang;
     const ps_report_fusion *f = &m->facts->fusions[k];
     char note[200];
-    (void)snprintf(note, sizeof note, "%s: the longest of %lld in all, together %s",
+    (void)snprintf(note, sizeof note,
+                   PS_SAY(lang, "%s: the longest of %lld in all, together %s",
+                          "%s：共 %lld 个中最长的一个，合计 %s"),
                    SEQUENCES[k].fused, (long long)n, ps_ns_text_of(sum_ns).text);
     ps_findings_evidence(&r->findings, (ps_evidence){.rank = m->rank,
                                                      .step = f->longest_step,
@@ -139,6 +142,7 @@ static void show_sequence(ps_report *r, size_t k, int64_t sum_ns, int64_t n,
 }
 
 void ps_report_fusions(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     int64_t ns[PS_N_FUSIONS];
     int64_t n[PS_N_FUSIONS] = {0};
     const ps_report_member *most[PS_N_FUSIONS] = {NULL};
@@ -161,8 +165,11 @@ void ps_report_fusions(ps_report *report) {
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_FUSIBLE, .rank = -1, .stage = -1, .value = share},
-        "%lld sequences of kernels, over all ranks and steps, that one fused operator could replace take %.1f %% of the "
-        "computing. What that one would take is not in a capture.",
+        PS_SAY(
+            lang,
+            "%lld sequences of kernels, over all ranks and steps, that one fused operator could replace take %.1f %% of the "
+            "computing. What that one would take is not in a capture.",
+            "%lld 段核函数序列（全部 rank 与 step）可由一个融合算子代替，占计算的 %.1f %%。融合后需要多久不在采集数据中。"),
         (long long)n_all, share);
     for (size_t k = next_most(ns, shown); k < PS_N_FUSIONS; k = next_most(ns, shown)) {
         show_sequence(report, k, ns[k], n[k], most[k]);

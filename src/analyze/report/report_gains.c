@@ -236,6 +236,7 @@ static bool is_stall_rule(ps_rule_id rule) {
 /* A bound that takes less than a twentieth off is not worth a sentence. */
 static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                       const ps_report_member *longest, int64_t left_ns) {
+    const ps_lang lang = list->lang;
     if (is_stall_rule(f->rule)) { /* no more than the bubble: what stays then is told there */
         return;
     }
@@ -244,10 +245,15 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
         return;
     }
     bool waits = ps_report_other_idle_ns(longest, f->rule) > 0;
-    (void)snprintf(more, sizeof more,
-                   " Without that cause the device of rank %s would still work%s for %s in a step.",
-                   PS_RANK(longest->rank), waits ? ", or wait for other work of its host," : "",
-                   ps_ns_text_of(left_ns).text);
+    (void)snprintf(
+        more, sizeof more,
+        PS_SAY(lang,
+               " Without that cause the device of rank %s would still work%s for %s in a step.",
+               "没有该原因，rank %s 的设备%s每个 step 仍需工作 %s。"),
+        PS_RANK(longest->rank),
+        waits ? PS_SAY(lang, ", or wait for other work of its host,", "（或等待其主机的其他工作）")
+              : "",
+        ps_ns_text_of(left_ns).text);
     append_text(list, f, more);
 }
 
@@ -299,6 +305,7 @@ static const ps_report_member *bound_by_steps(const ps_report *report, ps_findin
 /* Where the rank that the finding tells of could save something else. */
 static void say_step_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                            const ps_report_member *longest, int64_t left_ns) {
+    const ps_lang lang = list->lang;
     char more[192];
     int64_t differs_ns =
         f->gain_ns > claimed_ns ? f->gain_ns - claimed_ns : claimed_ns - f->gain_ns;
@@ -308,7 +315,9 @@ static void say_step_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
     }
     (void)snprintf(
         more, sizeof more,
-        " Rank %s bounds the gain: without that cause its step of %s would still take %s.",
+        PS_SAY(lang,
+               " Rank %s bounds the gain: without that cause its step of %s would still take %s.",
+               "收益受 rank %s 限制：没有该原因，其 step 的 %s仍需 %s。"),
         PS_RANK(longest->rank), ps_ns_text_of(longest->step_ns).text, ps_ns_text_of(left_ns).text);
     append_text(list, f, more);
 }
@@ -320,6 +329,7 @@ static bool may_be_absorbed(time_kind kind) {
 
 /* A tenth of the gain that depends on others is not worth a sentence. */
 static void say_absorbed(ps_report *report, ps_finding *f) {
+    const ps_lang lang = report->findings.lang;
     char more[192];
     if (f->gain_ns <= 0 || !may_be_absorbed(time_of_rule(f->rule).kind)) {
         return;
@@ -328,15 +338,21 @@ static void say_absorbed(ps_report *report, ps_finding *f) {
     if (f->absorbed_ns > f->gain_ns / 10) {
         (void)snprintf(
             more, sizeof more,
-            " %s of the gain is won only once ranks that were not captured come earlier: it lies "
-            "before or beside waits for them.",
+            PS_SAY(
+                lang,
+                " %s of the gain is won only once ranks that were not captured come earlier: it lies "
+                "before or beside waits for them.",
+                "收益中的 %s 只有在未采集的 rank 更早到达后才能获得：它位于对它们的等待之前或与之并行。"),
             ps_ns_text_of(f->absorbed_ns).text);
         append_text(&report->findings, f, more);
     } else if (f->spans.n == 0 && ps_report_all_absorb(report)) {
         append_text(
             &report->findings, f,
-            " What of it lies before waits for ranks that were not captured is won only once those "
-            "come earlier.");
+            PS_SAY(
+                lang,
+                " What of it lies before waits for ranks that were not captured is won only once those "
+                "come earlier.",
+                "位于等待未采集 rank 之前的部分，只有在它们更早到达后才能获得。"));
     }
 }
 
@@ -359,6 +375,7 @@ static int64_t busy_in_chart_ns(const ps_report *report, const ps_report_member 
 
 /* A stage that nobody keeps waiting still begins behind the first forwards of those before it, and has its own work to do. */
 static void bound_by_warmup(ps_report *report, ps_finding *f) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_member *longest = NULL;
     int64_t longest_ns = 0;
     for (size_t i = 0; i < report->n_members; i++) {
@@ -375,8 +392,11 @@ static void bound_by_warmup(ps_report *report, ps_finding *f) {
         char more[192];
         (void)snprintf(
             more, sizeof more,
-            " With the work as it is rank %s bounds the gain: its warm-up of %s, in which no stall "
-            "is, and its work take %s.",
+            PS_SAY(
+                lang,
+                " With the work as it is rank %s bounds the gain: its warm-up of %s, in which no stall "
+                "is, and its work take %s.",
+                "在工作不变时，收益受 rank %s 限制：其预热 %s（其中没有停顿）加上工作共需 %s。"),
             PS_RANK(longest->rank), ps_ns_text_of(longest->warmup_ns).text,
             ps_ns_text_of(longest_ns).text);
         append_text(&report->findings, f, more);
@@ -412,6 +432,7 @@ static int64_t above_zero(int64_t ns) {
 
 /* What the cause alone saves, where another rank whose step does not depend on it takes as long. */
 static void say_beside(ps_report *report, ps_finding *f) {
+    const ps_lang lang = report->findings.lang;
     int64_t left_ns = 0;
     const ps_report_member *longest = f->gain_ns > 0 ? longest_beside(report, f, &left_ns) : NULL;
     int64_t alone_ns = above_zero(longest_step_ns(report) - left_ns);
@@ -419,10 +440,15 @@ static void say_beside(ps_report *report, ps_finding *f) {
         char more[256];
         (void)snprintf(
             more, sizeof more,
-            " By itself that saves %s%s: rank %s waits for %s and would still take %s. The rest is "
-            "won only once the step of that rank gets shorter, too.",
-            alone_ns > 0 ? "at most " : "nothing", alone_ns > 0 ? ps_ns_text_of(alone_ns).text : "",
-            PS_RANK(longest->rank), alone_ns > 0 ? "others no longer than that" : "nobody",
+            PS_SAY(
+                lang,
+                " By itself that saves %s%s: rank %s waits for %s and would still take %s. The rest is "
+                "won only once the step of that rank gets shorter, too.",
+                "单独来看可省 %s%s：rank %s 在等%s，仍需 %s。其余只有在该 rank 的 step 也变短后才能获得。"),
+            alone_ns > 0 ? PS_SAY(lang, "at most ", "最多 ") : PS_SAY(lang, "nothing", "零"),
+            alone_ns > 0 ? ps_ns_text_of(alone_ns).text : "", PS_RANK(longest->rank),
+            alone_ns > 0 ? PS_SAY(lang, "others no longer than that", "其他 rank（不会更久）")
+                         : PS_SAY(lang, "nobody", "任何 rank（没有等待）"),
             ps_ns_text_of(left_ns).text);
         append_text(&report->findings, f, more);
     }
@@ -643,6 +669,7 @@ static bool is_of_collectives(const ps_finding *f) {
 
 /* Slow collectives and the slow link that they cross name one another. */
 static void tell_links(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     ps_findings *list = &report->findings;
     size_t at = 0; /* the finding of the links, from 1 */
     for (size_t i = 0; i < list->n; i++) {
@@ -657,7 +684,10 @@ static void tell_links(ps_report *report) {
             char text[160];
             (void)snprintf(
                 text, sizeof text,
-                " A link of its communicators is slow, from rank %lld to rank %s (finding %zu).",
+                PS_SAY(
+                    lang,
+                    " A link of its communicators is slow, from rank %lld to rank %s (finding %zu).",
+                    "其通信组中有一条慢链路：rank %lld 到 rank %s（发现 %zu）。"),
                 (long long)l->source, PS_RANK(l->destination), at);
             append_text(list, f, text);
             first = first == 0 ? i + 1 : first;
@@ -665,7 +695,10 @@ static void tell_links(ps_report *report) {
     }
     if (first > 0) {
         char text[96];
-        (void)snprintf(text, sizeof text, " The collectives of finding %zu cross it.", first);
+        (void)snprintf(text, sizeof text,
+                       PS_SAY(lang, " The collectives of finding %zu cross it.",
+                              "发现 %zu 的集合通信经过它。"),
+                       first);
         append_text(list, &list->all[at - 1], text);
     }
 }
@@ -686,14 +719,15 @@ static size_t finding_about(const ps_findings *list, int64_t rank) {
 
 /* What says to mend a rank says which finding is about it. */
 static void tell_what_to_mend(ps_findings *list) {
+    const ps_lang lang = list->lang;
     for (size_t i = 0; i < list->n; i++) {
         ps_finding *f = &list->all[i];
         size_t about = f->mend_at > 0 ? finding_about(list, f->mend_rank) : 0;
         size_t size = about > 0 ? strlen(f->remedy) + 40 : 0;
         char *text = size > 0 ? ps_arena_alloc(&list->arena, size) : NULL;
         if (text != NULL) {
-            (void)snprintf(text, size, "%.*s (finding %zu)%s", (int)f->mend_at, f->remedy, about,
-                           f->remedy + f->mend_at);
+            (void)snprintf(text, size, PS_SAY(lang, "%.*s (finding %zu)%s", "%.*s（发现 %zu）%s"),
+                           (int)f->mend_at, f->remedy, about, f->remedy + f->mend_at);
             f->remedy = text;
         }
         list->failed = list->failed || (size > 0 && text == NULL);

@@ -233,6 +233,7 @@ bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
 
 ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_t most_ns,
                                  int64_t most_comm_ns) {
+    const ps_lang lang = m->lang;
     const ps_report_stops *stops = &m->facts->stops[activity];
     ps_report_lead l = {.idle_ns = stops->lead_ns,
                         .comm_ns = ps_report_per_step(m, stops->lead_comm_ns)};
@@ -247,8 +248,11 @@ ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_
     if (l.idle_ns + l.comm_ns > 0) {
         (void)snprintf(
             l.text, sizeof l.text,
-            " Without it the host also comes earlier to what it launches behind, also in the step that "
-            "follows: up to %s more.",
+            PS_SAY(
+                lang,
+                " Without it the host also comes earlier to what it launches behind, also in the step that "
+                "follows: up to %s more.",
+                "没有它，主机也会更早到达其后要下发的工作（包括下一个 step）：最多再省 %s。"),
             ps_ns_text_of(l.idle_ns + l.comm_ns).text);
     }
     return l;

@@ -31,10 +31,14 @@ static int64_t ms_to_ns(double ms) {
 }
 
 static void show_link(ps_report *report, const ps_slow_link *l) {
+    const ps_lang lang = report->findings.lang;
     char name[96];
     char note[128];
-    (void)snprintf(name, sizeof name, "%.32s to rank %s", l->transport, PS_RANK(l->destination));
-    (void)snprintf(note, sizeof note, "%.3g GB/s, median of %zu links %.3g GB/s, %.3g MB",
+    (void)snprintf(name, sizeof name, PS_SAY(lang, "%.32s to rank %s", "%.32s，到 rank %s"),
+                   l->transport, PS_RANK(l->destination));
+    (void)snprintf(note, sizeof note,
+                   PS_SAY(lang, "%.3g GB/s, median of %zu links %.3g GB/s, %.3g MB",
+                          "%.3g GB/s，%zu 条链路的中位数 %.3g GB/s，%.3g MB"),
                    l->bandwidth, l->n_alike, l->median, l->size);
     ps_findings_evidence(&report->findings, (ps_evidence){.rank = l->source,
                                                           .step = PS_STEP_OUTSIDE,
@@ -178,6 +182,7 @@ static int64_t longer_than_others_ns(const ps_report *report, const char *key) {
  * group take longer than others; where there are no others, than they are in transit. */
 static int64_t gain_of_link(const ps_report *report, const ps_report_member *m,
                             const ps_slow_link *l, char bound[192]) {
+    const ps_lang lang = report->findings.lang;
     int64_t saved_ns = ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(m);
     int64_t longer_ns = longer_than_others_ns(report, l->group);
     int64_t transit_ns = transit_in_group_ns(m, l->group);
@@ -185,8 +190,11 @@ static int64_t gain_of_link(const ps_report *report, const ps_report_member *m,
     if (longer_ns >= 0) {
         (void)snprintf(
             bound, 192,
-            " From the arrival of their last rank on, the collectives of its group take %s longer in a step "
-            "than their like in other groups.",
+            PS_SAY(
+                lang,
+                " From the arrival of their last rank on, the collectives of its group take %s longer in a step "
+                "than their like in other groups.",
+                "从最后一个 rank 到达起，该组的集合通信每个 step 比其他组的同类多用 %s。"),
             longer_ns > 0 ? ps_ns_text_of(longer_ns).text : "no");
         return longer_ns < saved_ns ? longer_ns : saved_ns;
     }
@@ -195,12 +203,15 @@ static int64_t gain_of_link(const ps_report *report, const ps_report_member *m,
     }
     (void)snprintf(
         bound, 192,
-        " The collectives of its group are in transit for %s in a step: no more can be won.",
+        PS_SAY(lang,
+               " The collectives of its group are in transit for %s in a step: no more can be won.",
+               "该组的集合通信每个 step 传输 %s：最多只能省下这些。"),
         ps_ns_text_of(transit_ns).text);
     return transit_ns;
 }
 
 static void say_links(ps_report *report, const ps_slow_links *found) {
+    const ps_lang lang = report->findings.lang;
     const ps_slow_link *worst = &found->all[0];
     const ps_report_member *m = member_of_rank(report, worst->source);
     m = m != NULL ? m : &report->members[0];
@@ -214,8 +225,11 @@ static void say_links(ps_report *report, const ps_slow_links *found) {
                      .stage = m->stage,
                      .gain_ns = gain_ns,
                      .value = share},
-        "%zu link%s far below the median of the same transport and size; the slowest, %.32s from rank "
-        "%lld to rank %s, reaches %.3g of %.3g GB/s.%s",
+        PS_SAY(
+            lang,
+            "%zu link%s far below the median of the same transport and size; the slowest, %.32s from rank "
+            "%lld to rank %s, reaches %.3g of %.3g GB/s.%s",
+            "%zu 条链路%.0s远低于相同传输类型与大小的中位数；最慢的一条为 %.32s，rank %lld 到 rank %s，达到 %.3g GB/s（中位数 %.3g GB/s）。%s"),
         found->n, found->n == 1 ? " is" : "s are", worst->transport, (long long)worst->source,
         PS_RANK(worst->destination), worst->bandwidth, worst->median, bound);
     for (size_t i = 0; i < found->n && i < PS_EVIDENCE_MAX; i++) {
@@ -290,16 +304,20 @@ static bool rises_with_size(const ps_report_packets *p) {
 enum { RATES_TEXT = 400, RATES_SAID = 6 };
 
 /* " Their rate does not follow from the size: 15.7 GB/s from 1 to 2 MB, 12.7 from 8 to 16, 17.1 from 16 to 32." */
-static void say_rates_by_size(const ps_report_packets *p, char text[RATES_TEXT]) {
+static void say_rates_by_size(ps_lang lang, const ps_report_packets *p, char text[RATES_TEXT]) {
     size_t n_said = 0;
-    size_t at =
-        (size_t)snprintf(text, RATES_TEXT, " The rate does not rise from each size to the next: ");
+    size_t at = (size_t)snprintf(
+        text, RATES_TEXT,
+        PS_SAY(lang,
+               " The rate does not rise from each size to the next: ", "速率并未随大小逐级上升："));
     for (size_t k = 0; k < PS_N_PACKET_CLASSES && n_said < RATES_SAID && at < RATES_TEXT; k++) {
         double rate = rate_of_class(p, k);
         double from_mb = ldexp(1, (int)k - PS_PACKET_CLASS_OF_1_MB);
         if (rate > 0) {
-            at += (size_t)snprintf(text + at, RATES_TEXT - at, "%s%.3g GB/s from %.3g to %.3g MB",
-                                   n_said > 0 ? ", " : "", rate, from_mb, 2 * from_mb);
+            at += (size_t)snprintf(
+                text + at, RATES_TEXT - at,
+                PS_SAY(lang, "%s%.3g GB/s from %.3g to %.3g MB", "%s%.3g GB/s（%.3g 到 %.3g MB）"),
+                n_said > 0 ? ", " : "", rate, from_mb, 2 * from_mb);
             n_said++;
         }
     }
@@ -309,15 +327,18 @@ static void say_rates_by_size(const ps_report_packets *p, char text[RATES_TEXT])
 }
 
 /* " They go at 10.7 GB/s, larger ones at 17.2 GB/s.", as far as that is known; where the size is not what decides, the rates of sizes. */
-static const char *rates_of_packets(const ps_report_packets *p, char text[RATES_TEXT]) {
+static const char *rates_of_packets(ps_lang lang, const ps_report_packets *p,
+                                    char text[RATES_TEXT]) {
     double small = rate_of_packets(p->small_mb, p->small_ms);
     double large = rate_of_large(p);
     text[0] = '\0';
     if (small > 0 && large > 0 && rises_with_size(p)) {
-        (void)snprintf(text, RATES_TEXT, " They go at %.3g GB/s, larger ones at %.3g GB/s.", small,
-                       large);
+        (void)snprintf(text, RATES_TEXT,
+                       PS_SAY(lang, " They go at %.3g GB/s, larger ones at %.3g GB/s.",
+                              "其速率为 %.3g GB/s，较大的为 %.3g GB/s。"),
+                       small, large);
     } else if (small > 0 && large > 0) {
-        say_rates_by_size(p, text);
+        say_rates_by_size(lang, p, text);
     }
     return text;
 }
@@ -340,6 +361,7 @@ static double small_share(const ps_report *report, const ps_report_member *m, co
 }
 
 static void find_packets(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     ps_worst all = ps_report_worst(report, PS_RULE_SMALL_PACKETS, small_share, NULL);
     const ps_report_member *worst = all.member;
     if (worst == NULL) {
@@ -354,9 +376,11 @@ static void find_packets(ps_report *report) {
                                  .stage = worst->stage,
                                  .value = all.value,
                                  .n_over = all.n_over},
-                    "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.%s",
+                    PS_SAY(lang,
+                           "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.%s",
+                           "rank %s 上 %.1f %% 的 %.4g MB（%.32s）以小于 %d MB 的包发送。%s"),
                     PS_RANK(worst->rank), all.value, packets->all_mb, packets->transport,
-                    is_rdma ? 1 : 16, rates_of_packets(packets, rates));
+                    is_rdma ? 1 : 16, rates_of_packets(lang, packets, rates));
     char advice[PS_ADVICE_TEXT];
     ps_findings_remedy(&report->findings,
                        ps_report_packets_advice(report, worst, advice, sizeof advice));
@@ -370,6 +394,7 @@ static double retransmitted_ms(const ps_report *report, const ps_report_member *
 }
 
 static void find_retransmission(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     ps_worst all = ps_report_worst(report, PS_RULE_RETRANSMISSION, retransmitted_ms, NULL);
     const ps_report_member *worst = all.member;
     if (worst == NULL) {
@@ -384,8 +409,9 @@ static void find_retransmission(ps_report *report) {
                                  .gain_ns = e->dur_ns / n_steps,
                                  .value = all.value,
                                  .n_over = all.n_over},
-                    "%.120s of rank %s was in transit over RDMA for %s.", e->name,
-                    PS_RANK(worst->rank), ps_ns_text_of(e->dur_ns).text);
+                    PS_SAY(lang, "%.120s of rank %s was in transit over RDMA for %s.",
+                           "%.120s（rank %s）经 RDMA 传输了 %s。"),
+                    e->name, PS_RANK(worst->rank), ps_ns_text_of(e->dur_ns).text);
     bool placed = e->start_ns != PS_NO_TIME;
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = worst->rank,
@@ -393,7 +419,7 @@ static void find_retransmission(ps_report *report) {
                                        .start_ns = placed ? e->start_ns : PS_NO_START,
                                        .dur_ns = e->dur_ns,
                                        .name = e->name,
-                                       .note = "in transit"});
+                                       .note = PS_SAY(lang, "in transit", "传输中")});
 }
 
 /* --- alignment --------------------------------------------------------------------------------------------------------- */
@@ -491,6 +517,7 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
 
 /* How much faster aligned ones would be is not known. */
 static void find_alignment(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_member *worst = NULL;
     odd_messages most = {0};
     size_t n_over = 0;
@@ -521,17 +548,23 @@ static void find_alignment(ps_report *report) {
                      .stage = worst->stage,
                      .value = fmod((double)largest->size_bytes, unit),
                      .n_over = n_over},
-        "On rank %s %zu messages over 1 MB in %zu step%s are no multiple of %.4g bytes; they are in transit for %s%s in a "
-        "step.%s",
+        PS_SAY(
+            lang,
+            "On rank %s %zu messages over 1 MB in %zu step%s are no multiple of %.4g bytes; they are in transit for %s%s in a "
+            "step.%s",
+            "rank %s 上有 %zu 条大于 1 MB 的消息（%zu 个 step%.0s）不是 %.4g 字节的整数倍；每个 step 传输%s%s。%s"),
         PS_RANK(worst->rank), most.n_told, worst->facts->n_steps,
-        worst->facts->n_steps == 1 ? "" : "s", unit, most.is_bound ? "at most " : "",
-        ps_ns_text_of(most.transit_ns).text,
+        worst->facts->n_steps == 1 ? "" : "s", unit,
+        most.is_bound ? PS_SAY(lang, "at most ", "最多 ") : "", ps_ns_text_of(most.transit_ns).text,
         most.is_bound
-            ? " The profile does not tell transit from waiting: of each kind and size the "
-              "shortest one counts."
+            ? PS_SAY(lang,
+                     " The profile does not tell transit from waiting: of each kind and size the "
+                     "shortest one counts.",
+                     "采集数据不区分传输与等待：每种类型与大小取最短者。")
             : "");
     char note[64];
-    (void)snprintf(note, sizeof note, "%lld bytes", (long long)largest->size_bytes);
+    (void)snprintf(note, sizeof note, PS_SAY(lang, "%lld bytes", "%lld 字节"),
+                   (long long)largest->size_bytes);
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = worst->rank,
                                        .step = largest->step,

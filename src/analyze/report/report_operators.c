@@ -143,7 +143,7 @@ bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idl
 
 /* --- what is said ------------------------------------------------------------------------------------------------------ */
 
-void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char *out,
+void ps_report_say_operators(ps_lang lang, const ps_report_rank *r, ps_activity activity, char *out,
                              size_t size) {
     const ps_report_stops *stops = &r->stops[activity];
     int64_t n_steps = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
@@ -156,29 +156,33 @@ void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char
         const ps_report_operator *op = &stops->operators[i];
         char all[32] = ""; /* the others lie in something else that the host is in */
         if (op->n_all > op->n) {
-            (void)snprintf(all, sizeof all, " of %.3g", (double)op->n_all / (double)n_steps);
+            (void)snprintf(all, sizeof all, PS_SAY(lang, " of %.3g", "/%.3g"),
+                           (double)op->n_all / (double)n_steps);
         }
-        at += (size_t)snprintf(out + at, size - at, "%s%.80s %s (%.3g%s a step)", i > 0 ? ", " : "",
-                               op->name, ps_ns_text_of(op->idle_ns / n_steps).text,
-                               (double)op->n / (double)n_steps, all);
+        at += (size_t)snprintf(
+            out + at, size - at,
+            PS_SAY(lang, "%s%.80s %s (%.3g%s a step)", "%s%.80s %s（每个 step %.3g%s 次）"),
+            i > 0 ? PS_SAY(lang, ", ", "、") : "", op->name,
+            ps_ns_text_of(op->idle_ns / n_steps).text, (double)op->n / (double)n_steps, all);
         left_ns -= op->idle_ns;
     }
     if (stops->n_operators > n && left_ns >= n_steps && at < size) {
-        (void)snprintf(out + at, size - at, ", %zu others %s", stops->n_operators - n,
-                       ps_ns_text_of(left_ns / n_steps).text);
+        (void)snprintf(out + at, size - at, PS_SAY(lang, ", %zu others %s", "，另有 %zu 种 %s"),
+                       stops->n_operators - n, ps_ns_text_of(left_ns / n_steps).text);
     }
 }
 
-void ps_report_say_ranges(const ps_report_rank *r, char *out, size_t size) {
+void ps_report_say_ranges(ps_lang lang, const ps_report_rank *r, char *out, size_t size) {
     const ps_report_stops *ranges = &r->stops[PS_ACTIVITY_RANGE];
     int64_t n_steps = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
     size_t at = 0;
     for (size_t i = 0; i < ranges->n_operators && i < 2 && at < size; i++) {
         const ps_report_operator *op = &ranges->operators[i];
-        at += (size_t)snprintf(out + at, size - at, "%s%.60s %s", i > 0 ? ", " : " (", op->name,
-                               ps_ns_text_of(op->idle_ns / n_steps).text);
+        at += (size_t)snprintf(out + at, size - at, "%s%.60s %s",
+                               i > 0 ? PS_SAY(lang, ", ", "、") : PS_SAY(lang, " (", "（"),
+                               op->name, ps_ns_text_of(op->idle_ns / n_steps).text);
     }
     if (at > 0 && at < size) {
-        (void)snprintf(out + at, size - at, ")");
+        (void)snprintf(out + at, size - at, PS_SAY(lang, ")", "）"));
     }
 }

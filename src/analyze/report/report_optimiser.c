@@ -134,22 +134,28 @@ static const char *fused_twin(const char *range, ps_vendor vendor) {
     return NULL;
 }
 
-static const char *const WAYS[] = {[PS_OPTIMISER_PLAIN] = "",
-                                   [PS_OPTIMISER_FOREACH] = ", with foreach operators already",
-                                   [PS_OPTIMISER_FUSED] = ", with fused operators already"};
+static const char *const WAYS[][PS_N_LANGS] = {
+    [PS_OPTIMISER_PLAIN] = {"", ""},
+    [PS_OPTIMISER_FOREACH] = {", with foreach operators already", "，已使用 foreach 算子"},
+    [PS_OPTIMISER_FUSED] = {", with fused operators already", "，已使用 fused 算子"}};
 
 /* What would launch fewer: nothing that is in use already. */
-static const char *fewer_text(const ps_report_optimiser *o, ps_vendor vendor, char out[160]) {
+static const char *fewer_text(ps_lang lang, const ps_report_optimiser *o, ps_vendor vendor,
+                              char out[160]) {
     const char *twin = fused_twin(o->name, vendor);
     bool is_foreach = twin != NULL && strstr(twin, "foreach=True") != NULL;
     if (o->way == PS_OPTIMISER_FUSED) {
-        return "What would launch fewer is not known.";
+        return PS_SAY(lang, "What would launch fewer is not known.", "怎样下发更少不得而知。");
     }
     if (twin == NULL || (is_foreach && o->way == PS_OPTIMISER_FOREACH)) {
-        twin = o->way == PS_OPTIMISER_FOREACH ? "A fused optimiser"
-                                              : "An optimiser with foreach or fused";
+        twin = o->way == PS_OPTIMISER_FOREACH ? PS_SAY(lang, "A fused optimiser", "融合优化器")
+                                              : PS_SAY(lang, "An optimiser with foreach or fused",
+                                                       "带 foreach 或 fused 的优化器");
     }
-    (void)snprintf(out, 160, "%s updates all parameters in a few.", twin);
+    (void)snprintf(out, 160,
+                   PS_SAY(lang, "%s updates all parameters in a few.",
+                          "%s只需少数几个核函数即可更新全部参数。"),
+                   twin);
     return out;
 }
 
@@ -167,31 +173,41 @@ static bool is_capturable(const char *range) {
 }
 
 /* What updates parameters in fewer or faster kernels than the way that is in use. */
-static const char *better_way(const ps_report_optimiser *o, ps_vendor vendor) {
+static const char *better_way(ps_lang lang, const ps_report_optimiser *o, ps_vendor vendor) {
     bool is_plain = o->way == PS_OPTIMISER_PLAIN;
-    return o->way == PS_OPTIMISER_FUSED ? "Fewer parameter groups"
+    return o->way == PS_OPTIMISER_FUSED ? PS_SAY(lang, "Fewer parameter groups", "减少参数组")
            : vendor == PS_VENDOR_NVIDIA
-               ? is_plain ? "fused=True or foreach=True where the optimiser has it"
-                          : "fused=True where the optimiser has it"
-           : vendor == PS_VENDOR_ASCEND ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
-                                        : "A fused optimiser";
+               ? is_plain ? PS_SAY(lang, "fused=True or foreach=True where the optimiser has it",
+                                   "在优化器支持时设置 fused=True 或 foreach=True")
+                          : PS_SAY(lang, "fused=True where the optimiser has it",
+                                   "在优化器支持时设置 fused=True")
+           : vendor == PS_VENDOR_ASCEND
+               ? PS_SAY(lang, "Fused optimisers of torch_npu (NpuFusedAdamW ...)",
+                        "使用 torch_npu 的融合优化器（NpuFusedAdamW 等）")
+               : PS_SAY(lang, "A fused optimiser", "使用融合优化器");
 }
 
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_optimiser *o = &m->facts->optimiser;
     double limit = report->findings.thresholds[PS_RULE_OPTIMISER_LAUNCHES];
     if (o->name == NULL) {
         return false;
     }
-    (void)snprintf(out, size, "%s%sA step of the optimiser launches %lld kernel%s%s%s.",
-                   better_way(o, report->vendor),
-                   report->vendor == PS_VENDOR_NVIDIA && is_capturable(o->name)
-                       ? "; capturable=True with CUDA graphs. "
-                       : ". ",
-                   (long long)o->n_kernels, o->n_kernels == 1 ? "" : "s", WAYS[o->way],
-                   (double)o->n_kernels > limit ? ""
-                                                : ": it is not their number that takes the time");
+    (void)snprintf(
+        out, size,
+        PS_SAY(lang, "%s%sA step of the optimiser launches %lld kernel%s%s%s.",
+               "%s%s优化器一步下发 %lld 个核函数%.0s%s%s。"),
+        better_way(lang, o, report->vendor),
+        report->vendor == PS_VENDOR_NVIDIA && is_capturable(o->name)
+            ? PS_SAY(lang, "; capturable=True with CUDA graphs. ",
+                     "；配合 CUDA graph 设置 capturable=True。")
+            : ". ",
+        (long long)o->n_kernels, o->n_kernels == 1 ? "" : "s", WAYS[o->way][lang],
+        (double)o->n_kernels > limit
+            ? ""
+            : PS_SAY(lang, ": it is not their number that takes the time", "：耗时的不是其数量"));
     return true;
 }
 
@@ -203,6 +219,7 @@ static double optimiser_kernels(const ps_report *report, const ps_report_member 
 }
 
 void ps_report_optimiser_launches(ps_report *r) {
+    const ps_lang lang = r->findings.lang;
     ps_worst all = ps_report_worst(r, PS_RULE_OPTIMISER_LAUNCHES, optimiser_kernels, NULL);
     const ps_report_member *worst = all.member;
     if (worst == NULL) {
@@ -210,29 +227,38 @@ void ps_report_optimiser_launches(ps_report *r) {
     }
     const ps_report_optimiser *o = &worst->facts->optimiser;
     char than[160];
-    ps_findings_add(
-        &r->findings,
-        (ps_finding){.rule = PS_RULE_OPTIMISER_LAUNCHES,
-                     .title = o->way == PS_OPTIMISER_PLAIN ? NULL
-                                                           : "The optimiser launches many kernels",
-                     .rank = worst->rank,
-                     .stage = worst->stage,
-                     .value = all.value,
-                     .n_over = all.n_over},
-        "On rank %s one %.120s launches %lld kernels of %s on average%s. %s", PS_RANK(worst->rank),
-        o->name, (long long)o->n_kernels, ps_ns_text_of(o->kernels_ns / o->n_kernels).text,
-        WAYS[o->way], fewer_text(o, r->vendor, than));
+    ps_findings_add(&r->findings,
+                    (ps_finding){.rule = PS_RULE_OPTIMISER_LAUNCHES,
+                                 .title = o->way == PS_OPTIMISER_PLAIN
+                                              ? NULL
+                                              : PS_SAY(lang, "The optimiser launches many kernels",
+                                                       "优化器下发大量核函数"),
+                                 .rank = worst->rank,
+                                 .stage = worst->stage,
+                                 .value = all.value,
+                                 .n_over = all.n_over},
+                    PS_SAY(lang,
+                           "On rank %s one %.120s launches %lld kernels of %s on average%s. %s",
+                           "rank %s 上一次 %.120s 下发 %lld 个核函数，平均 %s%s。%s"),
+                    PS_RANK(worst->rank), o->name, (long long)o->n_kernels,
+                    ps_ns_text_of(o->kernels_ns / o->n_kernels).text, WAYS[o->way][lang],
+                    fewer_text(lang, o, r->vendor, than));
     if (o->way != PS_OPTIMISER_PLAIN) {
-        ps_findings_remedy(&r->findings,
-                           o->way == PS_OPTIMISER_FUSED
-                               ? "Fewer parameters: flatten those of a layer into one, or fewer "
-                                 "parameter groups."
-                               : "Take the fused one of its kind.");
+        ps_findings_remedy(
+            &r->findings,
+            o->way == PS_OPTIMISER_FUSED
+                ? PS_SAY(lang,
+                         "Fewer parameters: flatten those of a layer into one, or fewer "
+                         "parameter groups.",
+                         "减少参数个数：把一层的参数展平成一个，或减少参数组。")
+                : PS_SAY(lang, "Take the fused one of its kind.", "使用同类的融合版本。"));
     }
-    ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
-                                                     .step = o->step,
-                                                     .start_ns = o->start_ns,
-                                                     .dur_ns = o->dur_ns,
-                                                     .name = o->name,
-                                                     .note = "the one with the most kernels"});
+    ps_findings_evidence(
+        &r->findings,
+        (ps_evidence){.rank = worst->rank,
+                      .step = o->step,
+                      .start_ns = o->start_ns,
+                      .dur_ns = o->dur_ns,
+                      .name = o->name,
+                      .note = PS_SAY(lang, "the one with the most kernels", "核函数最多的一次")});
 }

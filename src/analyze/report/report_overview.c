@@ -76,8 +76,11 @@ void ps_report_give_stages(const ps_report *report) {
     stage_sums *sums = ps_calloc((size_t)n_stages + 1, sizeof *sums);
     const char *title =
         report->findings.is_of_part
-            ? "where a step goes by the events that are left, mean of the ranks of a stage"
-            : "where a step goes, mean of the ranks of a stage";
+            ? PS_SAY(report->findings.lang,
+                     "where a step goes by the events that are left, mean of the ranks of a stage",
+                     "按剩余事件统计的 step 时间去向，各阶段 rank 的平均")
+            : PS_SAY(report->findings.lang, "where a step goes, mean of the ranks of a stage",
+                     "step 的时间去向，各阶段 rank 的平均");
     ps_table *t = sums != NULL ? ps_table_new("overview_stages", title, PS_COLUMNS(STAGES)) : NULL;
     for (size_t i = 0; sums != NULL && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];

@@ -64,11 +64,16 @@ bool ps_report_rank_is_here(const ps_report *report, int64_t rank) {
 }
 
 const char *ps_report_partial_text(const ps_report *report, char out[PS_PARTIAL_TEXT]) {
+    const ps_lang lang = report->findings.lang;
     out[0] = '\0';
     if (report->job.is_partial) {
-        (void)snprintf(out, PS_PARTIAL_TEXT, " Of %s %lld ranks of the job %zu %s here",
-                       report->job.is_least ? "at least" : "the", (long long)report->job.n_ranks,
-                       report->job.n_here, report->job.n_here == 1 ? "is" : "are");
+        (void)snprintf(out, PS_PARTIAL_TEXT,
+                       PS_SAY(lang, " Of %s %lld ranks of the job %zu %s here",
+                              "作业%s %lld 个 rank 中此处有 %zu 个%.0s"),
+                       report->job.is_least ? PS_SAY(lang, "at least", "至少")
+                                            : PS_SAY(lang, "the", "共"),
+                       (long long)report->job.n_ranks, report->job.n_here,
+                       report->job.n_here == 1 ? "is" : "are");
     }
     return out;
 }
@@ -233,13 +238,19 @@ void ps_report_find_peers(ps_report *report) {
     ps_strpool_fini(&p.names);
 }
 
-const char *ps_report_waited_text(const ps_report_waited *x, char out[PS_WAITED_TEXT]) {
+const char *ps_report_waited_text(ps_lang lang, const ps_report_waited *x,
+                                  char out[PS_WAITED_TEXT]) {
     if (x->rank >= 0) {
-        (void)snprintf(out, PS_WAITED_TEXT, "rank %lld%s", (long long)x->rank,
-                       x->is_absent ? ", which was not captured," : ",");
+        (void)snprintf(
+            out, PS_WAITED_TEXT, PS_SAY(lang, "rank %lld%s", "rank %lld%s"), (long long)x->rank,
+            x->is_absent ? PS_SAY(lang, ", which was not captured,", "（未采集）") : ",");
     } else {
-        (void)snprintf(out, PS_WAITED_TEXT, "the rank at place %d of group %.80s%s", (int)x->place,
-                       x->group, x->is_absent ? ", which was not captured," : ",");
+        (void)snprintf(out, PS_WAITED_TEXT,
+                       PS_SAY(lang, "the rank at place %d of group %.80s%s",
+                              "第 %d 位的 rank（通信组 %.80s）%s"),
+                       (int)x->place, x->group,
+                       x->is_absent ? PS_SAY(lang, ", which was not captured,", "（未采集）")
+                                    : ",");
     }
     return out;
 }
@@ -295,6 +306,7 @@ static const ps_report_waited *most_waited_absent(const ps_report *report) {
 
 /* The operators of the member that waited longest for it. */
 static void show_waits(ps_report *report, const ps_report_member *m, const ps_report_waited *x) {
+    const ps_lang lang = report->findings.lang;
     const ps_comm_waits *w = &m->facts->comm_waits;
     size_t top[PS_EVIDENCE_MAX];
     size_t n = 0;
@@ -320,7 +332,10 @@ static void show_waits(ps_report *report, const ps_report_member *m, const ps_re
         char note[144];
         (void)snprintf(
             note, sizeof note,
-            "its longest wait for it, with nothing computed beside, is %s; it transfers for %s",
+            PS_SAY(
+                lang,
+                "its longest wait for it, with nothing computed beside, is %s; it transfers for %s",
+                "对它的最长等待（其间没有计算）为 %s；传输 %s"),
             ps_ns_text_of(w->ops[top[i]].most_exposed_ns).text,
             ps_ns_text_of(w->ops[top[i]].transfer_ns).text);
         ps_findings_evidence(&report->findings,
@@ -363,6 +378,7 @@ static int64_t gain_without_ns(const ps_report *report, const ps_report_waited *
 }
 
 void ps_report_absent_rank(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_waited *x = most_waited_absent(report);
     const ps_report_member *m = x != NULL ? x->worst : NULL;
     double share = m != NULL ? ps_percent(x->worst_alone_ns, report->step_ns) : 0;
@@ -379,15 +395,21 @@ void ps_report_absent_rank(ps_report *report) {
                      .stage = m->stage,
                      .gain_ns = gain_without_ns(report, x),
                      .value = share},
-        "On rank %s collectives wait %s in each step, with nothing computed beside them, for %s %s of it (%.1f %% of the step) for no other "
-        "rank at the same time. So it is for %zu of %zu ranks.%s%s%s Why it comes late only its own capture tells.",
+        PS_SAY(
+            lang,
+            "On rank %s collectives wait %s in each step, with nothing computed beside them, for %s %s of it (%.1f %% of the step) for no other "
+            "rank at the same time. So it is for %zu of %zu ranks.%s%s%s Why it comes late only its own capture tells.",
+            "rank %s 上集合通信每个 step 等待 %s（其间没有计算），等的是%s其中 %s（step 的 %.1f %%）同时不等任何其他 rank。这样的 rank 有 %zu 个（共 %zu 个）。%s%s%s为何迟到只有它自己的采集数据能说明。"),
         PS_RANK(m->rank), ps_ns_text_of(waited_ns_of(report, m, x)).text,
-        ps_report_waited_text(x, who), ps_ns_text_of(x->worst_alone_ns).text, share, x->n_members,
-        report->n_members, ps_report_partial_text(report, partial),
-        report->job.is_partial ? "." : "",
+        ps_report_waited_text(lang, x, who), ps_ns_text_of(x->worst_alone_ns).text, share,
+        x->n_members, report->n_members, ps_report_partial_text(report, partial),
+        report->job.is_partial ? PS_SAY(lang, ".", "。") : "",
         x->is_assumed
-            ? " Its number is not recorded: it is taken to be its place in the group, as it is for "
-              "the ranks that are here."
+            ? PS_SAY(
+                  lang,
+                  " Its number is not recorded: it is taken to be its place in the group, as it is for "
+                  "the ranks that are here.",
+                  "其编号未记录：取其在通信组中的位置，与此处各 rank 一致。")
             : "");
     show_waits(report, m, x);
 }
@@ -409,6 +431,7 @@ const ps_report_waited *ps_report_most_waited(const ps_report *report, const ps_
 
 void ps_report_say_waits(const ps_report *report, const ps_report_member *m, char *out,
                          size_t size) {
+    const ps_lang lang = report->findings.lang;
     const ps_comm_waits *w = &m->facts->comm_waits;
     int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
     int64_t most_ns = 0;
@@ -417,19 +440,23 @@ void ps_report_say_waits(const ps_report *report, const ps_report_member *m, cha
     int64_t exposed_ns = m->exposed_ns - m->receive_ns;
     int64_t rest_ns = exposed_ns - ps_i64_plus(w->transfer_ns, w->wait_ns) / n_steps;
     if (rest_ns > 0) {
-        (void)snprintf(rest, sizeof rest, " For %s none of them runs.",
+        (void)snprintf(rest, sizeof rest,
+                       PS_SAY(lang, " For %s none of them runs.", "其中 %s 没有任何任务在运行。"),
                        ps_ns_text_of(rest_ns).text);
     }
     char who[PS_WAITED_TEXT];
     char whom[PS_WAITED_TEXT + 64] = "";
     if (most != NULL) {
-        (void)snprintf(whom, sizeof whom, "; longest for %s %s", ps_report_waited_text(most, who),
-                       ps_ns_text_of(most_ns).text);
+        (void)snprintf(whom, sizeof whom, PS_SAY(lang, "; longest for %s %s", "；最久的是等%s %s"),
+                       ps_report_waited_text(lang, most, who), ps_ns_text_of(most_ns).text);
     }
     (void)snprintf(
         out, size,
-        " The tasks of its collectives transfer for %s of it and wait for other ranks for %s%s.%s "
-        "Waiting is not in the gain.",
+        PS_SAY(
+            lang,
+            " The tasks of its collectives transfer for %s of it and wait for other ranks for %s%s.%s "
+            "Waiting is not in the gain.",
+            "其集合通信的任务中传输 %s，等待其他 rank %s%s。%s等待不计入收益。"),
         ps_ns_text_of(w->transfer_ns / n_steps).text, ps_ns_text_of(w->wait_ns / n_steps).text,
         whom, rest);
 }

@@ -21,12 +21,15 @@ ps_worst ps_report_worst(const ps_report *report, ps_rule_id rule, ps_member_val
 
 const char *ps_report_step_text(const ps_report *report, const ps_report_member *m,
                                 char out[PS_STEP_TEXT]) {
+    const ps_lang lang = report->findings.lang;
     ps_ns_text all = ps_ns_text_of(report->step_ns);
     ps_ns_text own = ps_ns_text_of(m->step_ns);
     if (m->step_ns == 0 || strcmp(all.text, own.text) == 0) {
-        (void)snprintf(out, PS_STEP_TEXT, "a step of %s", all.text);
+        (void)snprintf(out, PS_STEP_TEXT, PS_SAY(lang, "a step of %s", "%s 的 step"), all.text);
     } else {
-        (void)snprintf(out, PS_STEP_TEXT, "its step of %s (shares are of the longest, %s)",
+        (void)snprintf(out, PS_STEP_TEXT,
+                       PS_SAY(lang, "its step of %s (shares are of the longest, %s)",
+                              "其 %s 的 step（占比按最长的 %s 计）"),
                        own.text, all.text);
     }
     return out;

@@ -101,6 +101,7 @@ static bool find_pair(ps_report *report, const ps_skew *skew, pair *out) {
 PS_COMPARE_POINTERS(most_waited, ps_skew_receive, PS_BY_DOWN(waited_ns) PS_BY_PLACE)
 
 static void show_receives(ps_report *report, const ps_skew *skew, const pair *x) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_member *to = member_at(report, x->receiver);
     const ps_skew_receive **own = ps_calloc(skew->n_receives + 1, sizeof *own);
     size_t n = 0;
@@ -117,7 +118,8 @@ static void show_receives(ps_report *report, const ps_skew *skew, const pair *x)
     qsort(own, n, sizeof *own, most_waited);
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
         char note[96];
-        (void)snprintf(note, sizeof note, "waits for the send of rank %s",
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "waits for the send of rank %s", "等待 rank %s 的发送"),
                        PS_RANK(member_at(report, x->sender)->rank));
         if (own[i]->waited_ns > 0 && own[i]->waited_ns >= x->waited_ns / 100) {
             ps_report_show_op(report, to, &to->facts->comm.ops[own[i]->receive_op],
@@ -132,18 +134,22 @@ typedef struct stage_text {
 } stage_text;
 
 static stage_text name_rank(const ps_report_member *m) {
+    const ps_lang lang = m->lang;
     stage_text out;
     if (m->stage >= 0) {
-        (void)snprintf(out.text, sizeof out.text, "rank %s (stage %d)", PS_RANK(m->rank),
+        (void)snprintf(out.text, sizeof out.text,
+                       PS_SAY(lang, "rank %s (stage %d)", "rank %s（阶段 %d）"), PS_RANK(m->rank),
                        (int)m->stage);
     } else {
-        (void)snprintf(out.text, sizeof out.text, "rank %s", PS_RANK(m->rank));
+        (void)snprintf(out.text, sizeof out.text, PS_SAY(lang, "rank %s", "rank %s"),
+                       PS_RANK(m->rank));
     }
     return out;
 }
 
 /* Part of it is the bubble that every schedule has: no gain is told. */
 void ps_report_receives(ps_report *report, const ps_skew *skew) {
+    const ps_lang lang = report->findings.lang;
     pair x;
     if (!find_pair(report, skew, &x)) {
         return;
@@ -158,42 +164,62 @@ void ps_report_receives(ps_report *report, const ps_skew *skew) {
     char own[128] = "";
     char unknown[128] = "";
     if (is_one_clock) {
-        (void)snprintf(cause, sizeof cause,
-                       ", which start so much later than the receives. From there on these take %s "
-                       "more.",
-                       ps_ns_text_of(ps_report_per_step(to, x.transfer_ns)).text);
+        (void)snprintf(
+            cause, sizeof cause,
+            PS_SAY(lang,
+                   ", which start so much later than the receives. From there on these take %s "
+                   "more.",
+                   "；这些发送比接收晚这么久才开始。此后接收还需 %s。"),
+            ps_ns_text_of(ps_report_per_step(to, x.transfer_ns)).text);
     } else {
         (void)snprintf(
             cause, sizeof cause,
-            ": they take so much longer than the sends. Whether the sends start late or the "
-            "link is slow is not known: nothing connects the clocks of the two.");
+            PS_SAY(
+                lang,
+                ": they take so much longer than the sends. Whether the sends start late or the "
+                "link is slow is not known: nothing connects the clocks of the two.",
+                "：接收比发送多用这么久。是发送开始得晚还是链路慢不得而知：两者的时钟没有联系。"));
     }
     if (is_late_itself) {
-        (void)snprintf(own, sizeof own, " Rank %s waits itself in receives, for %s in a step.",
+        (void)snprintf(own, sizeof own,
+                       PS_SAY(lang, " Rank %s waits itself in receives, for %s in a step.",
+                              "rank %s 自己也在接收中等待，每个 step %s。"),
                        PS_RANK(from->rank), ps_ns_text_of(own_waits_ns(skew, from)).text);
     }
     if (x.n_unknown > 0) {
         (void)snprintf(unknown, sizeof unknown,
-                       " Of %zu of the %zu receives it is not known who waited.", x.n_unknown, x.n);
+                       PS_SAY(lang, " Of %zu of the %zu receives it is not known who waited.",
+                              "有 %zu 个（共 %zu 个）接收不清楚是谁在等。"),
+                       x.n_unknown, x.n);
     }
     bool is_pipeline = report->chart != NULL || report->n_stages > 1;
     ps_findings_add(
         &report->findings,
         (ps_finding){
             .rule = PS_RULE_RECEIVE_WAIT, .rank = to->rank, .stage = to->stage, .value = share},
-        "Receives of %s wait %s in each step (%.1f %%) for sends of %s%s%s%s%s", name_rank(to).text,
-        ps_ns_text_of(ns).text, share, name_rank(from).text, cause, own, unknown,
-        is_pipeline ? " A part of it is the bubble that the schedule has anyway." : "");
+        PS_SAY(lang, "Receives of %s wait %s in each step (%.1f %%) for sends of %s%s%s%s%s",
+               "%s的接收每个 step 等待 %s（%.1f %%），等的是 %s的发送%s%s%s%s"),
+        name_rank(to).text, ps_ns_text_of(ns).text, share, name_rank(from).text, cause, own,
+        unknown,
+        is_pipeline ? PS_SAY(lang, " A part of it is the bubble that the schedule has anyway.",
+                             "其中一部分是调度本来就有的空泡。")
+                    : "");
     char remedy[192];
     (void)snprintf(
         remedy, sizeof remedy,
         !is_one_clock
-            ? "Find out first whether the sends of rank %s are late or the link is slow: a "
-              "recording that measures the clocks tells."
+            ? PS_SAY(lang,
+                     "Find out first whether the sends of rank %s are late or the link is slow: a "
+                     "recording that measures the clocks tells.",
+                     "先弄清 rank %s 的发送是晚了还是链路慢：测量时钟的录制可以说明。")
         : is_late_itself
-            ? "Look further back: for whom rank %s waits in its own receives."
-            : "Look at what rank %s does before its sends: its share of the work, its kernels, its "
-              "host.",
+            ? PS_SAY(lang, "Look further back: for whom rank %s waits in its own receives.",
+                     "再往前看：rank %s 在自己的接收中等谁。")
+            : PS_SAY(
+                  lang,
+                  "Look at what rank %s does before its sends: its share of the work, its kernels, its "
+                  "host.",
+                  "看 rank %s 发送之前做什么：工作量份额、核函数、主机。"),
         PS_RANK(from->rank));
     ps_findings_remedy(&report->findings, remedy);
     show_receives(report, skew, &x);

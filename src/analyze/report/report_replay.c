@@ -73,6 +73,7 @@ void ps_report_replay_make(const ps_report *report, ps_report_replay *out, bool 
     code = code == PS_OK ? ps_whatif_measure(&out->steps, &out->whatif, &err) : code;
     *failed = *failed || code == PS_NOMEM;
     out->is_there = code == PS_OK;
+    out->whatif.lang = report->findings.lang;
     out->explains = out->is_there && ps_whatif_explains(&out->whatif);
     if (out->explains) {
         keep_causes(out);
@@ -120,6 +121,7 @@ typedef struct without_cause {
 } without_cause;
 
 static bool replay_without(ps_report *report, const ps_finding *f, without_cause *out) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_replay *r = &report->replay;
     const ps_whatif *w = &r->whatif;
     *out = (without_cause){.step_ns = w->real_ns, .before_ns = w->real_ns};
@@ -131,16 +133,20 @@ static bool replay_without(ps_report *report, const ps_finding *f, without_cause
         out->before_ns = w->measured_ns;
         out->step_ns = w->without_transfers_ns;
         (void)snprintf(out->with, sizeof out->with,
-                       "without delays of starts and with transfers as fast as usual");
+                       PS_SAY(lang, "without delays of starts and with transfers as fast as usual",
+                              "算子没有开始延迟且传输速度正常时"));
         return true;
     }
-    (void)snprintf(out->with, sizeof out->with, "with rank %s as fast as usual", PS_RANK(f->rank));
+    (void)snprintf(out->with, sizeof out->with,
+                   PS_SAY(lang, "with rank %s as fast as usual", "rank %s 速度正常时"),
+                   PS_RANK(f->rank));
     return f->rule == PS_RULE_SLOW_RANK && f->is_of_computing &&
            without_rank(report, f->rank, &out->step_ns);
 }
 
 bool ps_report_replay_gain(ps_report *report, const ps_finding *f, int64_t *gain_ns, char *text,
                            size_t size) {
+    const ps_lang lang = report->findings.lang;
     without_cause x;
     if (!report->replay.explains || f->gain_ns <= 0 || !replay_without(report, f, &x)) {
         return false;
@@ -149,8 +155,10 @@ bool ps_report_replay_gain(ps_report *report, const ps_finding *f, int64_t *gain
     *gain_ns = gain > 0 ? (int64_t)llround(gain) : 0;
     text[0] = '\0';
     if (x.with[0] != '\0') {
-        (void)snprintf(text, size, " Replayed, %s a step takes %s instead of %s.", x.with,
-                       ps_ns_text_of((int64_t)llround(x.step_ns)).text,
+        (void)snprintf(text, size,
+                       PS_SAY(lang, " Replayed, %s a step takes %s instead of %s.",
+                              "仿真表明，%s每个 step 需要 %s，而不是 %s。"),
+                       x.with, ps_ns_text_of((int64_t)llround(x.step_ns)).text,
                        ps_ns_text_of((int64_t)llround(x.before_ns)).text);
     }
     return true;

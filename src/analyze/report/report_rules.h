@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lang.h"
 #include "model/table.h"
 
 typedef enum ps_report_section {
@@ -34,16 +35,22 @@ typedef enum ps_rule_unit {
 
 typedef enum ps_vendor { PS_VENDOR_OTHER, PS_VENDOR_ASCEND, PS_VENDOR_NVIDIA } ps_vendor;
 
+/* What a rule says in one language. */
+typedef struct ps_rule_words {
+    const char *title, *rule, *advice, *ascend, *nvidia;
+} ps_rule_words;
+
 typedef struct ps_rule {
     const char *name;
     ps_report_section section;
     double threshold; /* the default */
     ps_rule_unit unit;
-    const char *title, *rule, *advice, *ascend, *nvidia;
+    ps_rule_words english;
 } ps_rule;
 
 const ps_rule *ps_rule_of(ps_rule_id id);
-const char *ps_section_name(ps_report_section section); /* "dispatch" */
+const ps_rule_words *ps_rule_words_of(const ps_rule *rule, ps_lang lang);
+const char *ps_section_name(ps_report_section section); /* "dispatch", in any language */
 
 /* The defaults. */
 void ps_thresholds_default(double out[PS_N_RULES]);
@@ -52,11 +59,11 @@ void ps_thresholds_default(double out[PS_N_RULES]);
  * a capture that holds a part of the events it can say nothing. */
 bool ps_rule_needs_all(ps_rule_id rule);
 /* The value with the rule's unit: "10 %", "1 ms", "3 times". */
-void ps_rule_value_text(const ps_rule *rule, double value, char *out, size_t size);
+void ps_rule_value_text(ps_lang lang, const ps_rule *rule, double value, char *out, size_t size);
 /* The sentence of the rule with this threshold in it; cut when `size` is too small. */
-void ps_rule_text(const ps_rule *rule, double threshold, char *out, size_t size);
+void ps_rule_text(ps_lang lang, const ps_rule *rule, double threshold, char *out, size_t size);
 /* What to try on devices of this vendor; "" when there is nothing to say. */
-void ps_rule_advice(const ps_rule *rule, ps_vendor vendor, char *out, size_t size);
+void ps_rule_advice(ps_lang lang, const ps_rule *rule, ps_vendor vendor, char *out, size_t size);
 
 /* All rules as a table (rule, section, threshold, unit, fires when, title). NULL when memory is out; the caller frees it. */
 ps_table *ps_rules_table(const double thresholds[PS_N_RULES]);

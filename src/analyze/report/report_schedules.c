@@ -79,13 +79,16 @@ int64_t ps_report_balanced_gain_ns(const ps_report *report) {
 }
 
 static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
+    const ps_lang lang = report->findings.lang;
     char note[96];
     char copies[32] = "";
     int64_t weights = ps_column_int(replay, row, "weights", 1);
     if (weights > 1) {
-        (void)snprintf(copies, sizeof copies, ", %lld x weights", (long long)weights);
+        (void)snprintf(copies, sizeof copies, PS_SAY(lang, ", %lld x weights", "，权重 %lld 份"),
+                       (long long)weights);
     }
-    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g%s",
+    (void)snprintf(note, sizeof note,
+                   PS_SAY(lang, "bubble %.1f %%, activations %.3g%s", "空泡 %.1f %%，激活 %.3g%s"),
                    ps_column_real(replay, row, "bubble"),
                    ps_column_real(replay, row, "activations"), copies);
     ps_findings_evidence(&report->findings,
@@ -120,6 +123,7 @@ static bool splits_backward(const ps_table *replay, size_t row) {
 
 /* What the schedule of row `best` asks of the memory that the one of row 0, which ran, does not. */
 static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best) {
+    const ps_lang lang = f->lang;
     char text[256];
     const char *name = ps_column_text(replay, best, "schedule");
     bool holds_more =
@@ -128,12 +132,18 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
     if (weights > ps_column_int(replay, 0, "weights", 1)) {
         (void)snprintf(
             text, sizeof text,
-            "Mind the memory: %.64s keeps %lld copies of a stage's weights on each device%s.", name,
-            (long long)weights, holds_more ? ", and more activations" : "");
+            PS_SAY(
+                lang,
+                "Mind the memory: %.64s keeps %lld copies of a stage's weights on each device%s.",
+                "注意内存：%.64s 在每个设备上保存 %lld 份阶段权重%s。"),
+            name, (long long)weights,
+            holds_more ? PS_SAY(lang, ", and more activations", "，激活也更多") : "");
     } else if (!holds_more) {
-        (void)snprintf(text, sizeof text,
-                       "Run %.64s: no stage holds more activations than the fullest one did.",
-                       name);
+        (void)snprintf(
+            text, sizeof text,
+            PS_SAY(lang, "Run %.64s: no stage holds more activations than the fullest one did.",
+                   "采用 %.64s：没有阶段保存的激活多于原来最满的阶段。"),
+            name);
     } else {
         return; /* the rule's own advice */
     }
@@ -142,19 +152,24 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
 
 /* Schedules are replayed with one duration for each kind of op, so that the one that ran may take another time than its steps did. A sentence; "" where the two are within a hundredth. */
 static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192]) {
+    const ps_lang lang = report->findings.lang;
     int64_t differs_ns = replayed_ns - report->chart_step_ns;
     differs_ns = differs_ns < 0 ? -differs_ns : differs_ns;
     out[0] = '\0';
     if (differs_ns > report->chart_step_ns / 100) {
         (void)snprintf(
             out, 192,
-            " Both replays take each pass and transfer with its median duration: a step takes %s on "
-            "average.",
+            PS_SAY(
+                lang,
+                " Both replays take each pass and transfer with its median duration: a step takes %s on "
+                "average.",
+                "两次仿真都按各前向、反向与传输的中位时长：step 实际平均为 %s。"),
             ps_ns_text_of(report->chart_step_ns).text);
     }
 }
 
 void ps_report_find_schedule(ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
     size_t balanced = ps_report_replay_row(replay, PS_BALANCED_ROW);
     ps_findings *f = &report->findings;
@@ -176,15 +191,21 @@ void ps_report_find_schedule(ps_report *report) {
                      .replayed = ps_column_text(replay, best, "schedule"),
                      .is_assumed = is_assumed,
                      .value = share},
-        "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
-        "of activations instead of %.3g.%s%s",
+        PS_SAY(
+            lang,
+            "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
+            "of activations instead of %.3g.%s%s",
+            "仿真表明，%s 需要 %s，当前调度需要 %s，少 %s（%.1f %%），保存 %.3g 个 microbatch 的激活，而不是 %.3g 个。%s%s"),
         ps_column_text(replay, best, "schedule"),
         ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
         ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
         share, ps_column_real(replay, best, "activations"),
         ps_column_real(replay, 0, "activations"), usual,
         is_assumed
-            ? " Weight gradients were not measured apart: they are taken as half of the backward."
+            ? PS_SAY(
+                  lang,
+                  " Weight gradients were not measured apart: they are taken as half of the backward.",
+                  "权重梯度没有单独测量：取反向的一半。")
             : "");
     advise_on_memory(f, replay, best);
     show_schedule(report, replay, 0);

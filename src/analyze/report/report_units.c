@@ -70,10 +70,12 @@ static void show_unit(ps_report *r, const unit_row *row, const char *note) {
 
 /* --- units ----------------------------------------------------------------------------------------------------------- */
 
-static const char *const UNITS[PS_N_REPORT_BOUNDS] = {
-    [PS_BOUND_CUBE] = "the cube unit", [PS_BOUND_VECTOR] = "the vector unit",
-    [PS_BOUND_MEMORY] = "moving data", [PS_BOUND_SCALAR] = "the scalar unit",
-    [PS_BOUND_NONE] = "no unit",
+static const char *const UNITS[PS_N_REPORT_BOUNDS][PS_N_LANGS] = {
+    [PS_BOUND_CUBE] = {"the cube unit", "cube 单元"},
+    [PS_BOUND_VECTOR] = {"the vector unit", "vector 单元"},
+    [PS_BOUND_MEMORY] = {"moving data", "数据搬运"},
+    [PS_BOUND_SCALAR] = {"the scalar unit", "scalar 单元"},
+    [PS_BOUND_NONE] = {"no unit", "没有单元"},
 };
 
 static void sum_bounds(const ps_report *r, int64_t out[PS_N_REPORT_BOUNDS]) {
@@ -86,17 +88,19 @@ static void sum_bounds(const ps_report *r, int64_t out[PS_N_REPORT_BOUNDS]) {
     }
 }
 
-static void say_bounds(const int64_t ns[PS_N_REPORT_BOUNDS], int64_t all_ns, char *out,
-                       size_t size) {
+static void say_bounds(ps_lang lang, const int64_t ns[PS_N_REPORT_BOUNDS], int64_t all_ns,
+                       char *out, size_t size) {
     size_t n = 0;
     for (size_t b = 0; b < PS_N_REPORT_BOUNDS && n < size; b++) {
-        int more = snprintf(out + n, size - n, "%s%s %.1f %%", b > 0 ? ", " : "", UNITS[b],
-                            ps_percent(ns[b], all_ns));
+        int more =
+            snprintf(out + n, size - n, "%s%s %.1f %%", b > 0 ? PS_SAY(lang, ", ", "、") : "",
+                     UNITS[b][lang], ps_percent(ns[b], all_ns));
         n += more > 0 ? (size_t)more : 0;
     }
 }
 
 static void find_units(ps_report *r, int64_t all_ns) {
+    const ps_lang lang = r->findings.lang;
     int64_t ns[PS_N_REPORT_BOUNDS] = {0};
     sum_bounds(r, ns);
     bool is_scalar = ns[PS_BOUND_SCALAR] > ns[PS_BOUND_MEMORY];
@@ -108,30 +112,40 @@ static void find_units(ps_report *r, int64_t all_ns) {
     size_t n = 0;
     unit_row *rows = rank_units(r, is_scalar ? counting_ns : moving_ns, &n);
     r->findings.failed = r->findings.failed || rows == NULL;
-    say_bounds(ns, all_ns, units, sizeof units);
+    say_bounds(lang, ns, all_ns, units, sizeof units);
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_UNIT_BOUND,
-                     .title = is_scalar ? "Kernels whose scalar unit is the busiest" : NULL,
+                     .title = is_scalar ? PS_SAY(lang, "Kernels whose scalar unit is the busiest",
+                                                 "scalar 单元最忙的核函数")
+                                        : NULL,
                      .rank = -1,
                      .stage = -1,
                      .value = share},
-        "By the counters of the kernels their busiest unit is, in shares of the computing: %s (none works for half of "
-        "the time).",
+        PS_SAY(
+            lang,
+            "By the counters of the kernels their busiest unit is, in shares of the computing: %s (none works for half of "
+            "the time).",
+            "按核函数的计数器，其最忙的单元占计算的比例为：%s（“没有单元”指没有单元工作超过一半时间）。"),
         units);
     if (is_scalar) {
         ps_findings_remedy(
             &r->findings,
-            "Scalar work is that of small or odd shapes: larger ones, and last dimensions that are "
-            "multiples of 32 bytes.");
+            PS_SAY(
+                lang,
+                "Scalar work is that of small or odd shapes: larger ones, and last dimensions that are "
+                "multiples of 32 bytes.",
+                "scalar 工作来自小的或不规则的形状：使用更大的形状，末维取 32 字节的整数倍。"));
     }
     for (size_t i = 0; rows != NULL && i < n && i < PS_EVIDENCE_MAX; i++) {
         const ps_report_kernel *k = rows[i].kernel;
         char note[160];
-        (void)snprintf(note, sizeof note,
-                       "longest of %lld of its shape on the rank, together %s; busiest is %s",
-                       (long long)k->n, ps_ns_text_of(k->sum_ns).text,
-                       UNITS[is_scalar ? PS_BOUND_SCALAR : PS_BOUND_MEMORY]);
+        (void)snprintf(
+            note, sizeof note,
+            PS_SAY(lang, "longest of %lld of its shape on the rank, together %s; busiest is %s",
+                   "该 rank 上同形状 %lld 个中最长的一个，合计 %s；最忙的是%s"),
+            (long long)k->n, ps_ns_text_of(k->sum_ns).text,
+            UNITS[is_scalar ? PS_BOUND_SCALAR : PS_BOUND_MEMORY][lang]);
         show_unit(r, &rows[i], note);
     }
     ps_free(rows);
@@ -140,6 +154,7 @@ static void find_units(ps_report *r, int64_t all_ns) {
 /* --- blocks ---------------------------------------------------------------------------------------------------------- */
 
 static void find_few_blocks(ps_report *r, int64_t all_ns) {
+    const ps_lang lang = r->findings.lang;
     int64_t sum_ns = 0;
     size_t n = 0;
     unit_row *rows = rank_units(r, few_blocks_ns, &n);
@@ -155,13 +170,18 @@ static void find_few_blocks(ps_report *r, int64_t all_ns) {
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_FEW_BLOCKS, .rank = -1, .stage = -1, .value = share},
-        "Kernels with fewer blocks than the %lld cores of the chip take %.1f %% of the computing.",
+        PS_SAY(
+            lang,
+            "Kernels with fewer blocks than the %lld cores of the chip take %.1f %% of the computing.",
+            "块数少于芯片核数（%lld）的核函数占计算的 %.1f %%。"),
         (long long)rows[0].kernel->n_cores, share);
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
         char note[160];
         (void)snprintf(
             note, sizeof note,
-            "%lld block%s at most; longest of %lld of its shape on the rank, together %s",
+            PS_SAY(lang,
+                   "%lld block%s at most; longest of %lld of its shape on the rank, together %s",
+                   "最多 %lld 块%.0s；该 rank 上同形状 %lld 个中最长的一个，合计 %s"),
             (long long)rows[i].kernel->n_blocks, rows[i].kernel->n_blocks == 1 ? "" : "s",
             (long long)rows[i].kernel->n, ps_ns_text_of(rows[i].kernel->sum_ns).text);
         show_unit(r, &rows[i], note);
@@ -172,6 +192,7 @@ static void find_few_blocks(ps_report *r, int64_t all_ns) {
 /* --- states ---------------------------------------------------------------------------------------------------------- */
 
 static void find_dynamic(ps_report *r, int64_t all_ns) {
+    const ps_lang lang = r->findings.lang;
     int64_t sum_ns = 0;
     int64_t in_graphs_ns = 0;
     size_t n = 0;
@@ -193,14 +214,19 @@ static void find_dynamic(ps_report *r, int64_t all_ns) {
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_DYNAMIC_SHAPES, .rank = -1, .stage = -1, .value = share},
-        "Kernels of graphs that ran with dynamic shapes take %.1f %% of the computing, and %.1f %% of that of graphs.",
+        PS_SAY(
+            lang,
+            "Kernels of graphs that ran with dynamic shapes take %.1f %% of the computing, and %.1f %% of that of graphs.",
+            "以动态形状运行的图的核函数占计算的 %.1f %%，占图内计算的 %.1f %%。"),
         share, ps_percent(sum_ns, in_graphs_ns));
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
         const ps_report_kernel *k = rows[i].kernel;
         char note[220];
-        (void)snprintf(note, sizeof note, "%.80s: %lld dynamic of %lld, %s of %s", k->type,
-                       (long long)k->n_dynamic, (long long)k->n, ps_ns_text_of(k->dynamic_ns).text,
-                       ps_ns_text_of(k->sum_ns).text);
+        (void)snprintf(note, sizeof note,
+                       PS_SAY(lang, "%.80s: %lld dynamic of %lld, %s of %s",
+                              "%.80s：%lld 个动态（共 %lld 个），%s（共 %s）"),
+                       k->type, (long long)k->n_dynamic, (long long)k->n,
+                       ps_ns_text_of(k->dynamic_ns).text, ps_ns_text_of(k->sum_ns).text);
         show_unit(r, &rows[i], note);
     }
     ps_free(rows);

@@ -21,6 +21,7 @@ static const ps_column VERDICT[] = {
 };
 
 typedef struct sentence {
+    ps_lang lang;
     char text[2048];
     size_t n;
 } sentence;
@@ -36,30 +37,40 @@ static void PS_PRINTF(2, 3) add_text(sentence *s, const char *fmt, ...) {
 
 /* "rank 2", "stage 3 (rank 12)"; "" for a finding about all of them. */
 static void add_verdict_place(sentence *s, const ps_report *report, const ps_finding *f) {
+    const ps_lang lang = report->findings.lang;
     if (report->n_members == 1) {
         return;
     }
     if (f->rank >= 0 && f->stage >= 0) {
-        add_text(s, ", worst on rank %s (stage %d)", PS_RANK(f->rank), (int)f->stage);
+        add_text(s,
+                 PS_SAY(lang, ", worst on rank %s (stage %d)", "，最严重的是 rank %s（阶段 %d）"),
+                 PS_RANK(f->rank), (int)f->stage);
     } else if (f->rank >= 0) {
-        add_text(s, ", worst on rank %s", PS_RANK(f->rank));
+        add_text(s, PS_SAY(lang, ", worst on rank %s", "，最严重的是 rank %s"), PS_RANK(f->rank));
     }
 }
 
 /* Up to the first full stop that ends a sentence. */
 static void add_first_sentence(sentence *s, const char *text) {
+    static const char STOP[] = "。";
     const char *end = text;
-    while (*end != '\0' && !(*end == '.' && (end[1] == ' ' || end[1] == '\0'))) {
+    if (s->lang == PS_CHINESE) {
+        end = strstr(text, STOP);
+        end = end != NULL ? end : text + strlen(text);
+    }
+    while (s->lang == PS_ENGLISH && *end != '\0' &&
+           !(*end == '.' && (end[1] == ' ' || end[1] == '\0'))) {
         end++;
     }
-    add_text(s, "%.*s.", (int)(end - text), text);
+    add_text(s, "%.*s%s", (int)(end - text), text, PS_SAY(s->lang, ".", STOP));
 }
 
 static void add_advice(sentence *s, const ps_report *report, const ps_finding *f) {
+    const ps_lang lang = report->findings.lang;
     char advice[1024];
-    ps_finding_advice(f, report->vendor, advice, sizeof advice);
+    ps_finding_advice(lang, f, report->vendor, advice, sizeof advice);
     if (advice[0] != '\0') {
-        add_text(s, " Try first: ");
+        add_text(s, PS_SAY(lang, " Try first: ", "先尝试："));
         add_first_sentence(s, advice);
     }
 }
@@ -83,16 +94,21 @@ static size_t detail_of_first(const ps_findings *all, bool *is_most) {
 
 /* Then what to try: by the detail, if it is the cause of most of it. Which finding that is, 0: none. */
 static size_t add_detail(sentence *s, const ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_findings *all = &report->findings;
     bool is_most = false;
     size_t detail = detail_of_first(all, &is_most);
     const ps_finding *f = &all->all[detail];
     if (detail > 0 && is_most) {
-        add_text(s, " Most of it is finding %zu: %s (%s).", detail + 1, ps_finding_title(f),
-                 ps_ns_text_of(f->gain_ns).text);
+        add_text(s,
+                 PS_SAY(lang, " Most of it is finding %zu: %s (%s).",
+                        "其中大部分是发现 %zu：%s（%s）。"),
+                 detail + 1, ps_finding_title(lang, f), ps_ns_text_of(f->gain_ns).text);
     } else if (detail > 0) {
-        add_text(s, " Finding %zu says how to win %s of it: %s.", detail + 1,
-                 ps_ns_text_of(f->gain_ns).text, ps_finding_title(f));
+        add_text(s,
+                 PS_SAY(lang, " Finding %zu says how to win %s of it: %s.",
+                        "发现 %zu 说明如何赢得其中 %s：%s。"),
+                 detail + 1, ps_ns_text_of(f->gain_ns).text, ps_finding_title(lang, f));
     }
     add_advice(s, report, is_most ? f : &all->all[0]);
     return detail;
@@ -100,12 +116,18 @@ static size_t add_detail(sentence *s, const ps_report *report) {
 
 /* What of the finding counts in another one, too: `ns`, or 0 where nobody knows how much. */
 static void say_shared(sentence *s, const ps_finding *f, size_t number, int64_t ns) {
+    const ps_lang lang = s->lang;
     if (ns == 0) {
-        add_text(s, ", which may count time of finding %zu, too", number);
+        add_text(s,
+                 PS_SAY(lang, ", which may count time of finding %zu, too",
+                        "，可能与发现 %zu 计入了同样的时间"),
+                 number);
     } else if (ns >= f->gain_ns) {
-        add_text(s, ", which counts in finding %zu, too", number);
+        add_text(s, PS_SAY(lang, ", which counts in finding %zu, too", "，也计入发现 %zu"), number);
     } else {
-        add_text(s, ", of which %s count in finding %zu, too", ps_ns_text_of(ns).text, number);
+        add_text(
+            s, PS_SAY(lang, ", of which %s count in finding %zu, too", "，其中 %s 也计入发现 %zu"),
+            ps_ns_text_of(ns).text, number);
     }
 }
 
@@ -128,8 +150,11 @@ static void add_shared(sentence *s, const ps_findings *all, size_t i, size_t fir
 
 /* What of the finding others hold back. */
 static void add_absorbed(sentence *s, const ps_finding *f) {
+    const ps_lang lang = s->lang;
     if (f->absorbed_ns > f->gain_ns / 10) {
-        add_text(s, "; %s of it only once ranks that were not captured come earlier",
+        add_text(s,
+                 PS_SAY(lang, "; %s of it only once ranks that were not captured come earlier",
+                        "；其中 %s 只有在未采集的 rank 更早到达后才能获得"),
                  ps_ns_text_of(f->absorbed_ns).text);
     }
 }
@@ -142,43 +167,57 @@ static bool is_effect(const ps_finding *f) {
 /* The next largest, but for two that were told (SIZE_MAX: none). The ends of a step are a place, and no more than the first where
  * that has them, too. */
 static void add_next(sentence *s, const ps_findings *all, size_t told, size_t detail) {
+    const ps_lang lang = all->lang;
     for (size_t i = 0; i < all->n && all->all[i].gain_ns > 0; i++) {
         const ps_finding *f = &all->all[i];
         bool is_judged = i == told || i == detail ||
                          (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
         if (!is_judged) {
-            add_text(s, " Next: %s, at most %s (finding %zu)", ps_finding_title(f),
-                     ps_ns_text_of(f->gain_ns).text, i + 1);
+            add_text(s,
+                     PS_SAY(lang, " Next: %s, at most %s (finding %zu)",
+                            "其次：%s，最多 %s（发现 %zu）"),
+                     ps_finding_title(lang, f), ps_ns_text_of(f->gain_ns).text, i + 1);
             bool is_cause_of = told == SIZE_MAX && is_effect(f);
             if (is_cause_of) { /* a cause without a finding, and what it does to the pipeline */
-                add_text(s, ", which may count the same time");
+                add_text(s,
+                         PS_SAY(lang, ", which may count the same time", "，可能计入了同样的时间"));
             } else {
                 add_shared(s, all, i, told);
             }
             add_absorbed(s, f);
-            add_text(s, ".");
+            add_text(s, PS_SAY(lang, ".", "。"));
             return;
         }
     }
 }
 
 static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
+    const ps_lang lang = report->findings.lang;
     int64_t after_ns = report->step_ns - f->gain_ns;
-    char without[128] = "without it";
+    char without[128];
+    (void)snprintf(without, sizeof without, "%s", PS_SAY(lang, "without it", "没有它"));
     if (f->replayed != NULL) { /* no schedule has no bubble: the gain is that of the best one */
-        (void)snprintf(without, sizeof without, "with the best that was replayed (%.64s)",
+        (void)snprintf(without, sizeof without,
+                       PS_SAY(lang, "with the best that was replayed (%.64s)",
+                              "采用仿真中最好的调度（%.64s）"),
                        f->replayed);
     }
-    add_text(s, "%s", ps_finding_title(f));
+    add_text(s, "%s", ps_finding_title(lang, f));
     add_verdict_place(s, report, f);
-    add_text(s,
-             ". That costs at most %s of a step of %s (%.1f %%): %s a step would take %s or more%s",
-             ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
-             ps_percent(f->gain_ns, report->step_ns), without,
-             ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
-             f->is_assumed ? ", if what was not measured is as assumed" : "");
+    add_text(
+        s,
+        PS_SAY(
+            lang,
+            ". That costs at most %s of a step of %s (%.1f %%): %s a step would take %s or more%s",
+            "。其代价最多为 %s，而每个 step 为 %s（%.1f %%）：%s，step 至少需要 %s%s"),
+        ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
+        ps_percent(f->gain_ns, report->step_ns), without,
+        ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
+        f->is_assumed ? PS_SAY(lang, ", if what was not measured is as assumed",
+                               "，前提是未测量的部分如假定所述")
+                      : "");
     add_absorbed(s, f);
-    add_text(s, ".");
+    add_text(s, PS_SAY(lang, ".", "。"));
     size_t detail = add_detail(s, report);
     add_next(s, &report->findings, 0, detail);
 }
@@ -212,33 +251,41 @@ static const ps_whatif_cause *leading_cause(const ps_report *report) {
 }
 
 static void add_number(sentence *s, size_t finding) {
+    const ps_lang lang = s->lang;
     if (finding != SIZE_MAX) {
-        add_text(s, " (finding %zu)", finding + 1);
+        add_text(s, PS_SAY(lang, " (finding %zu)", "（发现 %zu）"), finding + 1);
     }
 }
 
 /* The causes behind `told`. */
 static void add_other_causes(sentence *s, const ps_report *report, const ps_whatif_cause *told) {
+    const ps_lang lang = report->findings.lang;
     for (size_t i = 0; i < report->replay.n_causes; i++) {
         const ps_whatif_cause *c = &report->replay.causes[i];
         if (c != told) {
-            add_text(s, " %s %s: replayed, %s a step takes %s less",
-                     told != NULL ? "Also:" : "Next:", c->title, c->without,
-                     ps_ns_text_of(ps_report_cause_gain_ns(c)).text);
+            add_text(s,
+                     PS_SAY(lang, " %s %s: replayed, %s a step takes %s less",
+                            "%s%s。仿真表明，%s每个 step 少用 %s"),
+                     told != NULL ? PS_SAY(lang, "Also:", "另外：")
+                                  : PS_SAY(lang, "Next:", "其次："),
+                     c->title, c->without, ps_ns_text_of(ps_report_cause_gain_ns(c)).text);
             add_number(s, finding_of_cause(&report->findings, c));
-            add_text(s, ".");
+            add_text(s, PS_SAY(lang, ".", "。"));
         }
     }
 }
 
 /* A schedule is a way round any cause. Its finding, SIZE_MAX: none. */
 static size_t add_schedule(sentence *s, const ps_findings *all, size_t told) {
+    const ps_lang lang = all->lang;
     for (size_t i = 0; i < all->n && all->all[i].gain_ns > 0; i++) {
         if (all->all[i].rule == PS_RULE_OTHER_SCHEDULE) {
-            add_text(s, " Another schedule may win %s (finding %zu)",
+            add_text(s,
+                     PS_SAY(lang, " Another schedule may win %s (finding %zu)",
+                            "换一种调度可能赢得 %s（发现 %zu）"),
                      ps_ns_text_of(all->all[i].gain_ns).text, i + 1);
             add_shared(s, all, i, told);
-            add_text(s, ".");
+            add_text(s, PS_SAY(lang, ".", "。"));
             return i;
         }
     }
@@ -246,16 +293,21 @@ static size_t add_schedule(sentence *s, const ps_findings *all, size_t told) {
 }
 
 static void say_cause(sentence *s, const ps_report *report, const ps_whatif_cause *c) {
+    const ps_lang lang = report->findings.lang;
     size_t finding = finding_of_cause(&report->findings, c);
     int64_t gain_ns = ps_report_cause_gain_ns(c);
     add_text(s, "%s", c->title);
     add_number(s, finding);
-    add_text(s, ". That costs %s of a step of %s (%.1f %%): replayed, %s it takes %s instead of %s",
-             ps_ns_text_of(gain_ns).text, ps_ns_text_of(report->step_ns).text,
-             ps_percent(gain_ns, report->step_ns), c->without,
-             ps_ns_text_of((int64_t)llround(c->step_ns)).text,
-             ps_ns_text_of((int64_t)llround(c->before_ns)).text);
-    add_text(s, ". Try first: %s.", c->remedy);
+    add_text(
+        s,
+        PS_SAY(lang,
+               ". That costs %s of a step of %s (%.1f %%): replayed, %s it takes %s instead of %s",
+               "。其代价为 %s，而每个 step 为 %s（%.1f %%）：仿真表明，%s需要 %s，而不是 %s"),
+        ps_ns_text_of(gain_ns).text, ps_ns_text_of(report->step_ns).text,
+        ps_percent(gain_ns, report->step_ns), c->without,
+        ps_ns_text_of((int64_t)llround(c->step_ns)).text,
+        ps_ns_text_of((int64_t)llround(c->before_ns)).text);
+    add_text(s, PS_SAY(lang, ". Try first: %s.", "。先尝试：%s。"), c->remedy);
     add_other_causes(s, report, c);
     size_t schedule = add_schedule(s, &report->findings, finding);
     add_next(s, &report->findings, finding, schedule);
@@ -263,12 +315,16 @@ static void say_cause(sentence *s, const ps_report *report, const ps_whatif_caus
 
 /* Why gains are bounds although the job's steps are known. */
 static void say_unexplained(sentence *s, const ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_whatif *w = &report->replay.whatif;
     if (report->replay.is_there && !report->replay.explains) {
         add_text(
             s,
-            " The ops and who waits for whom explain %.0f %% of the measured step: gains are bounds, not "
-            "replays.",
+            PS_SAY(
+                lang,
+                " The ops and who waits for whom explain %.0f %% of the measured step: gains are bounds, not "
+                "replays.",
+                "算子及其依赖只解释了实测 step 的 %.0f %%：收益是上界，而非仿真值。"),
             100 * w->real_ns / w->measured_ns);
     }
 }
@@ -285,10 +341,14 @@ static const ps_report_member *longest_member(const ps_report *report) {
 
 /* Where the longest rank's step goes, in a word. */
 static void say_verdict_parts(sentence *s, const ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_report_member *m = longest_member(report);
     if (m != NULL) {
-        add_text(s, " Computing takes %.1f %% of the %s of rank %s (%s).",
-                 ps_percent(m->computing_ns, m->step_ns), report->n_steps > 0 ? "step" : "work",
+        add_text(s,
+                 PS_SAY(lang, " Computing takes %.1f %% of the %s of rank %s (%s).",
+                        "计算占 %.1f %%（%s，rank %s，%s）。"),
+                 ps_percent(m->computing_ns, m->step_ns),
+                 report->n_steps > 0 ? PS_SAY(lang, "step", "step") : PS_SAY(lang, "work", "工作"),
                  PS_RANK(m->rank), ps_ns_text_of(m->step_ns).text);
     }
 }
@@ -303,13 +363,18 @@ static size_t number_of_thinned(const ps_report *report) {
 
 /* What the capture cannot tell comes first. */
 static void say_thinned(sentence *s, const ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     char text[512];
     if (report->findings.is_of_part && ps_report_say_thinned(report, text, sizeof text)) {
-        add_text(s, "%s, and much is not judged (finding %zu). ", text, number_of_thinned(report));
+        add_text(s,
+                 PS_SAY(lang, "%s, and much is not judged (finding %zu). ",
+                        "%s，许多内容不作判断（发现 %zu）。"),
+                 text, number_of_thinned(report));
     }
 }
 
 static void say_verdict(sentence *s, const ps_report *report) {
+    const ps_lang lang = report->findings.lang;
     const ps_findings *f = &report->findings;
     const ps_whatif_cause *cause = leading_cause(report);
     say_thinned(s, report);
@@ -320,23 +385,28 @@ static void say_verdict(sentence *s, const ps_report *report) {
         add_other_causes(s, report, NULL);
         say_unexplained(s, report);
     } else if (f->is_of_part) {
-        add_text(s, "Collect again: the finding says how.");
+        add_text(
+            s, PS_SAY(lang, "Collect again: the finding says how.", "请重新采集：方法见该发现。"));
     } else if (f->n > 0) {
-        add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
-                 ps_finding_title(&f->all[0]));
+        add_text(s,
+                 PS_SAY(lang, "Of no finding is it known what a step would gain; the first: %s.",
+                        "各项发现能带来多少收益都不得而知；第一项：%s。"),
+                 ps_finding_title(lang, &f->all[0]));
         say_verdict_parts(s, report);
     } else {
-        static const char *const SAID[] = {
-            [PS_JUDGED_NOTHING] = "Nothing could be judged: what is missing stands below.",
-            [PS_JUDGED_A_PART] = "Nothing that could be judged is over its threshold.",
-            [PS_JUDGED_ALL] = "Nothing is over its threshold."};
-        add_text(s, "%s", SAID[ps_report_judged(report)]);
+        static const char *const SAID[][PS_N_LANGS] = {
+            [PS_JUDGED_NOTHING] = {"Nothing could be judged: what is missing stands below.",
+                                   "没有可判断的内容：缺少什么见下文。"},
+            [PS_JUDGED_A_PART] = {"Nothing that could be judged is over its threshold.",
+                                  "可判断的内容都没有超过阈值。"},
+            [PS_JUDGED_ALL] = {"Nothing is over its threshold.", "没有超过阈值的。"}};
+        add_text(s, "%s", SAID[ps_report_judged(report)][lang]);
         say_verdict_parts(s, report);
     }
 }
 
 ps_code ps_report_add_verdict(const ps_report *report, ps_err *err) {
-    sentence s = {.n = 0};
+    sentence s = {.lang = report->findings.lang};
     say_verdict(&s, report);
     const ps_findings *f = &report->findings;
     const ps_whatif_cause *cause = leading_cause(report);

@@ -55,7 +55,7 @@ typedef struct ps_job_view {
     ps_view_tab tab;
     ps_view_set set;
     const char *table;     /* of the set, shown as it is; or NULL */
-    const char *params[2]; /* "step", "stage", or NULL */
+    const char *params[2]; /* "step", "stage", "lang", or NULL */
     /* A table that the caller frees. NULL: PS_NOTHING with a sentence, PS_USAGE for a parameter, or PS_NOMEM. */
     ps_table *(*make)(const ps_job_view_input *in, ps_err *err);
 } ps_job_view;

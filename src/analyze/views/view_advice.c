@@ -150,7 +150,13 @@ static bool put_advice_findings(const ps_trace *trace, const ps_result *report, 
 /* All rounds of the report over this one rank. PS_NOTHING when nothing ran on a device. */
 static ps_code run_report(const ps_view_input *in, ps_result *out, ps_err *err) {
     const ps_analysis *report = ps_analysis_find("report");
-    const ps_analysis_opts opts = {.step_id = -1, .one_of_several = true};
+    const char *lang = ps_view_param_of(in, &ps_view_advice, "lang", err);
+    if (lang == NULL) {
+        return PS_USAGE;
+    }
+    const ps_analysis_opts opts = {.step_id = -1,
+                                   .one_of_several = true,
+                                   .lang = strcmp(lang, "zh") == 0 ? PS_CHINESE : PS_ENGLISH};
     ps_rank_info info = {.rank = -1, .machine = -1, .profiler = ""};
     ps_diag *diag = ps_calloc(1, sizeof *diag);
     void *partial = NULL;
@@ -196,8 +202,12 @@ static ps_table *make_advice(const ps_view_input *in, ps_err *err) {
     return t;
 }
 
+static const ps_view_param ADVICE_PARAMS[] = {{"lang", "language of the sentences", "en|zh", "en"}};
+
 const ps_view ps_view_advice = {.name = "advice",
                                 .title = "Advice",
                                 .tab = PS_TAB_TIMELINE,
                                 .uses = PS_VIEW_WHOLE,
+                                .params = ADVICE_PARAMS,
+                                .n_params = sizeof ADVICE_PARAMS / sizeof *ADVICE_PARAMS,
                                 .make = make_advice};

@@ -10,6 +10,7 @@
 #include "analyze/whatif/job_lanes.h"
 #include "analyze/whatif/job_steps.h"
 #include "base/err.h"
+#include "base/lang.h"
 
 /* Kinds of ops that are told apart: both ends of a transfer are one. */
 #define PS_WHATIF_KINDS(X)                                                                         \
@@ -48,6 +49,7 @@ typedef struct ps_whatif_part {
 
 typedef struct ps_whatif {
     const ps_job_steps *js; /* borrowed */
+    ps_lang lang;           /* of what is said of it */
     ps_job_lanes *lanes;    /* of these */
     int64_t ideal_of[PS_N_WORKER_OPS];
     double measured_ns, real_ns, ideal_ns; /* real: measured durations, no launch delays */

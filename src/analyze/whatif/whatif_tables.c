@@ -378,6 +378,7 @@ ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_chart *chart,
     ps_whatif w;
     ps_err here = PS_ERR_INIT;
     ps_code code = ps_whatif_measure(js, &w, &here);
+    w.lang = opts->lang;
     code = code == PS_OK ? add_whatif_figures(&w, result, &here) : code;
     code = code == PS_OK
                ? add_made_table(result, ps_whatif_causes(&w, opts->cause_thresholds, &here), &here)

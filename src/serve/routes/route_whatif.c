@@ -30,10 +30,10 @@ static bool put_whatif_members(const ps_whatif_view *view, ps_buf *out) {
     return ps_buf_ok(out);
 }
 
-static bool put_plan_members(const ps_table *plan, ps_buf *out) {
+static bool put_plan_members(ps_lang lang, const ps_table *plan, ps_buf *out) {
     char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
     ps_json j = ps_json_members_to(out);
-    size_t n = ps_plan_sentences(plan, sentences);
+    size_t n = ps_plan_sentences(lang, plan, sentences);
     put_sentence_list(&j, sentences[0], PS_PLAN_SENTENCE, n);
     return ps_buf_ok(out);
 }
@@ -49,8 +49,8 @@ static void put_whatif_tables(const ps_request *q, ps_reply *r, const ps_whatifs
     ps_put_tables(q, r, tables, n, &extra);
 }
 
-static void put_whatif_page(const ps_request *q, ps_reply *r, const ps_whatifs *w) {
-    ps_whatif_view view = {.title = "", .job = ps_result_table(&w->result, "whatif")};
+static void put_whatif_page(const ps_request *q, ps_reply *r, ps_lang lang, const ps_whatifs *w) {
+    ps_whatif_view view = {.lang = lang, .title = "", .job = ps_result_table(&w->result, "whatif")};
     ps_buf members = {0};
     if (view.job == NULL) {
         ps_reply_fail(r, 409, "The ops of this job do not tell who waits for whom.");
@@ -91,7 +91,7 @@ static void answer_whatif(const ps_request *q, ps_reply *r) {
     } else if (ask.opts.with_timeline) {
         put_whatif_timeline(r, w);
     } else {
-        put_whatif_page(q, r, w);
+        put_whatif_page(q, r, ask.opts.lang, w);
     }
     ps_cache_release(q->cache, (void *)(uintptr_t)w);
 }
@@ -99,12 +99,12 @@ static void answer_whatif(const ps_request *q, ps_reply *r) {
 const ps_route ps_route_whatif = {
     .path = "/api/whatif", .method = "GET", .is_slow = true, .answer = answer_whatif};
 
-static void put_plan_page(const ps_request *q, ps_reply *r, const ps_whatifs *w) {
+static void put_plan_page(const ps_request *q, ps_reply *r, ps_lang lang, const ps_whatifs *w) {
     const ps_table *plan = ps_result_table(&w->result, "plan");
     ps_buf members = {0};
     if (plan == NULL) {
         ps_reply_fail(r, 409, "The ops of this job do not tell what its stages take.");
-    } else if (!put_plan_members(plan, &members)) {
+    } else if (!put_plan_members(lang, plan, &members)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
     } else {
         put_whatif_tables(q, r, w, ps_buf_str(&members));
@@ -129,7 +129,7 @@ static void answer_plan(const ps_request *q, ps_reply *r) {
     if (ps_whatifs_get(q, &ask, &w, &err) != PS_OK) {
         ps_reply_err(r, &err);
     } else {
-        put_plan_page(q, r, w);
+        put_plan_page(q, r, ask.opts.lang, w);
     }
     ps_cache_release(q->cache, (void *)(uintptr_t)w);
 }

@@ -87,60 +87,82 @@ static void put_plan_text_lines(ps_buf *out, const ps_table *plan, const ps_text
     put_line(out, plan, "PyTorch", "split_points");
 }
 
-size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]) {
+size_t ps_plan_sentences(ps_lang lang, const ps_table *plan,
+                         char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]) {
     plan_doubt doubt = doubt_of(plan);
     double gain = ps_view_real(plan, 0, "gain share");
     size_t n = 0;
     if (ps_view_int(plan, 0, "keeps_no_limits") != 0) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,
-            "Under the schedule that ran no split keeps the memory limit. A step takes %s now.",
+            PS_SAY(
+                lang,
+                "Under the schedule that ran no split keeps the memory limit. A step takes %s now.",
+                "在原有调度下，没有划分能满足内存上限。当前每个 step %s。"),
             ns_of(plan, "step_now").text);
     } else if (gain > 0.05) {
         (void)snprintf(out[n++], PS_PLAN_SENTENCE,
-                       "A better split: a step of %s instead of %s, %.1f %% less.",
+                       PS_SAY(lang, "A better split: a step of %s instead of %s, %.1f %% less.",
+                              "更好的划分：每个 step %s，而不是 %s，减少 %.1f %%。"),
                        ns_of(plan, "step_planned").text, ns_of(plan, "step_now").text, gain);
     } else {
-        (void)snprintf(out[n++], PS_PLAN_SENTENCE, "No split is better: a step of %s.",
-                       ns_of(plan, "step_now").text);
+        (void)snprintf(
+            out[n++], PS_PLAN_SENTENCE,
+            PS_SAY(lang, "No split is better: a step of %s.", "没有更好的划分：每个 step %s。"),
+            ns_of(plan, "step_now").text);
     }
     (void)snprintf(
         out[n++], PS_PLAN_SENTENCE,
-        "A layer takes %s of a microbatch; the first stage has %s on top, the last one %s.",
+        PS_SAY(lang,
+               "A layer takes %s of a microbatch; the first stage has %s on top, the last one %s.",
+               "单层处理一个 microbatch 需要 %s；首阶段另有 %s，末阶段另有 %s。"),
         ns_of(plan, "layer").text, ns_of(plan, "first_stage_more").text,
         ns_of(plan, "last_stage_more").text);
     if (doubt.is_unexplained) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,
-            "The ops and who waits for whom explain %.0f %% of the measured step of %s: what is planned "
-            "is of that part.",
+            PS_SAY(
+                lang,
+                "The ops and who waits for whom explain %.0f %% of the measured step of %s: what is planned "
+                "is of that part.",
+                "算子及其依赖只解释了实测 step 的 %.0f %%（%s）：计划针对的是这一部分。"),
             doubt.explained, ns_of(plan, "step_measured").text);
     }
     if (doubt.is_slow_machine) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,
-            "Mend the slow machine first: the step is %s now, %s with all workers of a stage alike, and "
-            "the plan is for those. pipescope whatif tells which machine.",
+            PS_SAY(
+                lang,
+                "Mend the slow machine first: the step is %s now, %s with all workers of a stage alike, and "
+                "the plan is for those. pipescope whatif tells which machine.",
+                "请先修复慢机器：当前 step 为 %s，若同阶段 worker 一致则为 %s，计划以后者为准。是哪台机器见 pipescope whatif。"),
             ns_of(plan, "step_replayed").text, ns_of(plan, "step_now").text);
     }
     int64_t n_left_out = ps_view_int(plan, 0, "steps_left_out");
     if (n_left_out > 0) {
-        (void)snprintf(out[n++], PS_PLAN_SENTENCE, "%lld step%s left out: %s.",
+        (void)snprintf(out[n++], PS_PLAN_SENTENCE,
+                       PS_SAY(lang, "%lld step%s left out: %s.", "%lld 个 step 未计入%.0s：%s。"),
                        (long long)n_left_out, n_left_out == 1 ? " is" : "s are",
                        ps_view_text(plan, 0, "why_left_out"));
     }
     if (doubt.is_spread) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,
-            "Layers of the stages in between differ by %.0f %%: some machine may be slow, or layers are "
-            "not alike. pipescope whatif tells which.",
+            PS_SAY(
+                lang,
+                "Layers of the stages in between differ by %.0f %%: some machine may be slow, or layers are "
+                "not alike. pipescope whatif tells which.",
+                "中间各阶段的单层耗时相差 %.0f %%：可能有慢机器，或各层不相同。是哪台见 pipescope whatif。"),
             ps_view_real(plan, 0, "spread_of_layers"));
     }
-    (void)snprintf(out[n++], PS_PLAN_SENTENCE, "%lld splits were simulated%s.",
-                   (long long)ps_view_int(plan, 0, "splits_simulated"),
-                   ps_view_int(plan, 0, "proven") != 0
-                       ? ", and no other one has a shorter step"
-                       : ": this is the best that was found, not proven to be the best there is");
+    (void)snprintf(
+        out[n++], PS_PLAN_SENTENCE,
+        PS_SAY(lang, "%lld splits were simulated%s.", "仿真了 %lld 种划分%s。"),
+        (long long)ps_view_int(plan, 0, "splits_simulated"),
+        ps_view_int(plan, 0, "proven") != 0
+            ? PS_SAY(lang, ", and no other one has a shorter step", "，没有其他划分的 step 更短")
+            : PS_SAY(lang, ": this is the best that was found, not proven to be the best there is",
+                     "：这是找到的最好的，未证明是最优"));
     return n;
 }
 
@@ -369,7 +391,7 @@ ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
                            ps_err *err) {
     ps_lacks_say(view->lacks, "", "\n", out);
     char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
-    size_t n = ps_plan_sentences(view->plan, sentences);
+    size_t n = ps_plan_sentences(PS_ENGLISH, view->plan, sentences);
     for (size_t i = 0; i < n; i++) {
         put_paragraph(out, sentences[i], style);
     }

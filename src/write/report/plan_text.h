@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/lang.h"
 #include "model/table.h"
 #include "write/out/text_style.h"
 
@@ -13,7 +14,8 @@
  * there are. */
 #define PS_PLAN_SENTENCES 7
 #define PS_PLAN_SENTENCE 400
-size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]);
+size_t ps_plan_sentences(ps_lang lang, const ps_table *plan,
+                         char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]);
 
 /* Tables that are not there are NULL. */
 typedef struct ps_plan_view {

@@ -35,17 +35,23 @@ static void put_bar(page *p, const ps_table *t, size_t row, int64_t longest_ns) 
     int64_t receives = ps_view_int(t, row, "receives");
     int64_t bubble = ps_view_int(t, row, "bubble");
     ps_buf_add_str(p->html.out, "<td><div class=bar>");
-    put_report_html_part(p, "b", "before the first work", ps_view_int(t, row, "before"),
-                         longest_ns);
-    put_report_html_part(p, "c", "computing", ps_view_int(t, row, "computing"), longest_ns);
-    put_report_html_part(p, "e", "exposed communication",
+    put_report_html_part(p, "b", PS_SAY(p->view->lang, "before the first work", "首项工作之前"),
+                         ps_view_int(t, row, "before"), longest_ns);
+    put_report_html_part(p, "c", PS_SAY(p->view->lang, "computing", "计算"),
+                         ps_view_int(t, row, "computing"), longest_ns);
+    put_report_html_part(p, "e", PS_SAY(p->view->lang, "exposed communication", "未掩盖通信"),
                          at_least_0(ps_view_int(t, row, "exposed") - receives), longest_ns);
-    put_report_html_part(p, "w", "waiting in receives", receives, longest_ns);
-    put_report_html_part(p, "k", "copies", ps_view_int(t, row, "copies"), longest_ns);
-    put_report_html_part(p, "w", "free in the pipeline bubble", bubble, longest_ns);
-    put_report_html_part(p, "f", "free", at_least_0(ps_view_int(t, row, "free") - bubble),
-                         longest_ns);
-    put_report_html_part(p, "b", "after the last work", ps_view_int(t, row, "after"), longest_ns);
+    put_report_html_part(p, "w", PS_SAY(p->view->lang, "waiting in receives", "在接收中等待"),
+                         receives, longest_ns);
+    put_report_html_part(p, "k", PS_SAY(p->view->lang, "copies", "拷贝"),
+                         ps_view_int(t, row, "copies"), longest_ns);
+    put_report_html_part(p, "w",
+                         PS_SAY(p->view->lang, "free in the pipeline bubble", "流水线空泡内的空闲"),
+                         bubble, longest_ns);
+    put_report_html_part(p, "f", PS_SAY(p->view->lang, "free", "空闲"),
+                         at_least_0(ps_view_int(t, row, "free") - bubble), longest_ns);
+    put_report_html_part(p, "b", PS_SAY(p->view->lang, "after the last work", "最后一项工作之后"),
+                         ps_view_int(t, row, "after"), longest_ns);
     ps_buf_add_str(p->html.out, "</div></td>");
 }
 
@@ -72,15 +78,24 @@ static void put_report_html_overview(page *p) {
         int64_t ns = ps_view_int(t, r, "step");
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
-    ps_buf_addf(p->html.out, "<h2>Where a step goes</h2>\n<p class=quiet>%c",
+    ps_buf_addf(p->html.out,
+                PS_SAY(p->view->lang, "<h2>Where a step goes</h2>\n<p class=quiet>%c",
+                       "<h2>step 的时间去向</h2>\n<p class=quiet>%c"),
                 t->title[0] >= 'a' && t->title[0] <= 'z' ? t->title[0] - 'a' + 'A' : t->title[0]);
     ps_html_text(&p->html, t->title[0] != '\0' ? t->title + 1
                                                : ""); /* of what it is: a capture may hold a part */
     ps_buf_add_str(
         p->html.out,
-        ".<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
-        "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
-        "k\"></span>copies<span class=\"key f\"></span>free<span class=\"key b\"></span>before, after</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
+        PS_SAY(
+            p->view->lang,
+            ".<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
+            "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
+            "k\"></span>copies<span class=\"key f\"></span>free<span class=\"key "
+            "b\"></span>before, after</p>\n",
+            "。<span class=\"key c\"></span>计算<span class=\"key e\"></span>未掩盖通信<span class=\"key "
+            "w\"></span>接收、空泡<span class=\"key k\"></span>拷贝<span class=\"key f\"></span>空闲<span "
+            "class=\"key b\"></span>之前、之后</p>\n"));
+    ps_buf_add_str(p->html.out, "<div class=scroll><table><tr><th class=n>rank</th>");
     bool stages = !ps_view_is_null(t, 0, "stage");
     ps_buf_add_str(p->html.out, stages ? "<th class=n>stage</th><th></th>" : "<th></th>");
     ps_html_unit scale = ps_html_unit_of(t, ps_table_column(t, "step"), 0, t->n_rows);
@@ -116,13 +131,26 @@ static void put_report_html_overview(page *p) {
 
 /* --- findings -------------------------------------------------------------------------------------------------------- */
 
-static void gain_text(const ps_table *t, size_t row, char out[96]) {
+static void gain_text(const page *p, size_t row, char out[96]) {
+    const ps_table *t = p->view->findings;
     const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "gain"));
-    (void)snprintf(out, 96, "%s %s, %.1f %%", ps_report_gain_word(t, row), duration.text,
+    (void)snprintf(out, 96, "%s %s, %.1f %%", ps_report_gain_word(p->view, row), duration.text,
                    ps_view_real(t, row, "gain share"));
 }
 
+/* As people read it: English as it is in tables. */
+static const char *section_title(const page *p, size_t row) {
+    const char *section = ps_view_text(p->view->findings, row, "section");
+    for (size_t s = 0; p->view->lang == PS_CHINESE && s < PS_N_REPORT_SECTIONS; s++) {
+        if (strcmp(ps_report_section_name(s), section) == 0) {
+            return ps_report_section_title(PS_CHINESE, s);
+        }
+    }
+    return section;
+}
+
 static void put_report_html_finding(page *p, size_t row) {
+    const ps_lang lang = p->view->lang;
     const ps_table *t = p->view->findings;
     char gain[96];
     size_t from = 0;
@@ -132,10 +160,10 @@ static void put_report_html_finding(page *p, size_t row) {
     ps_buf_addf(p->html.out, "<div class=\"card %s\" id=f%lld><div class=head><h3>%lld. ", severity,
                 (long long)number, (long long)number);
     ps_html_tag(&p->html, "", ps_view_text(t, row, "title"), "</h3>");
-    ps_buf_addf(p->html.out, "<span class=chip>%s</span><span class=chip>%s</span>", severity,
-                ps_view_text(t, row, "section"));
+    ps_buf_addf(p->html.out, "<span class=chip>%s</span><span class=chip>%s</span>",
+                ps_view_severity(p->view, row), section_title(p, row));
     if (!ps_view_is_null(t, row, "gain")) {
-        gain_text(t, row, gain);
+        gain_text(p, row, gain);
         ps_html_tag(&p->html, "<span class=gain>", gain, "</span>");
     }
     ps_html_tag(&p->html, "</div>\n<p>", ps_view_text(t, row, "what"), "</p>\n");
@@ -148,28 +176,36 @@ static void put_report_html_finding(page *p, size_t row) {
     if (to > from) {
         ps_html_table(&p->html, p->view->evidence, from, to, 1);
     }
-    ps_html_tag(&p->html, "<dl><dt>Rule</dt><dd>", ps_view_text(t, row, "fires when"), ". Here ");
-    ps_html_tag(&p->html, "", ps_view_text(t, row, "value"), ". <span class=quiet>--threshold ");
+    ps_html_tag(&p->html, PS_SAY(lang, "<dl><dt>Rule</dt><dd>", "<dl><dt>规则</dt><dd>"),
+                ps_view_text(t, row, "fires when"), PS_SAY(lang, ". Here ", "。此处 "));
+    ps_html_tag(
+        &p->html, "", ps_view_text(t, row, "value"),
+        PS_SAY(lang, ". <span class=quiet>--threshold ", "。<span class=quiet>--threshold "));
     ps_html_tag(&p->html, "", ps_view_text(t, row, "rule"), "=N</span></dd>");
     if (ps_view_text(t, row, "try")[0] != '\0') {
-        ps_html_tag(&p->html, "<dt>Try</dt><dd>", ps_view_text(t, row, "try"), "</dd>");
+        ps_html_tag(&p->html, PS_SAY(lang, "<dt>Try</dt><dd>", "<dt>建议</dt><dd>"),
+                    ps_view_text(t, row, "try"), "</dd>");
     }
     ps_buf_add_str(p->html.out, "</dl></div>\n");
 }
 
 /* What is not judged in a section, and why. */
 static void put_report_html_silence(page *p, size_t section) {
-    const char *name = ps_report_section_name(section);
     const char *silence = ps_view_silence(p->view, section);
     if (silence != NULL) {
-        ps_buf_addf(p->html.out, "<p class=quiet>%c%s: ", name[0] - 'a' + 'A', name + 1);
+        ps_buf_addf(p->html.out,
+                    PS_SAY(p->view->lang, "<p class=quiet>%s: ", "<p class=quiet>%s："),
+                    ps_report_section_title(p->view->lang, section));
         ps_html_tag(&p->html, "", silence, "</p>\n");
     }
 }
 
 static void put_report_html_findings(page *p) {
     const ps_report_view *v = p->view;
-    ps_html_tag(&p->html, "<h2>Findings</h2>\n<p class=quiet>", PS_GAINS_SAID, "</p>\n");
+    ps_html_tag(
+        &p->html,
+        PS_SAY(v->lang, "<h2>Findings</h2>\n<p class=quiet>", "<h2>发现</h2>\n<p class=quiet>"),
+        PS_GAINS_SAID(v->lang), "</p>\n");
     for (size_t r = 0; r < v->findings->n_rows; r++) {
         put_report_html_finding(p, r);
     }
@@ -221,7 +257,7 @@ static ps_code put_report_html_chart(page *p, bool dark, ps_err *err) {
 static ps_code put_pipeline(page *p, ps_err *err) {
     const ps_report_view *v = p->view;
     if (v->chart != NULL || v->n_pipelines > 0) {
-        ps_buf_add_str(p->html.out, "<h2>Pipeline</h2>\n");
+        ps_buf_add_str(p->html.out, PS_SAY(v->lang, "<h2>Pipeline</h2>\n", "<h2>流水线</h2>\n"));
     }
     ps_code code = v->chart != NULL ? put_report_html_chart(p, false, err) : PS_OK;
     code = code == PS_OK && v->chart != NULL ? put_report_html_chart(p, true, err) : code;
@@ -253,7 +289,8 @@ static void put_top(page *p) {
     const ps_report_view *v = p->view;
     char ranks[PS_RANKS_TEXT];
     const ps_ns_text step = ps_ns_text_of(v->step_ns);
-    ps_html_tag(&p->html, "<h1>Report", v->title[0] != '\0' ? ": " : "", "");
+    ps_html_tag(&p->html, PS_SAY(v->lang, "<h1>Report", "<h1>报告"),
+                v->title[0] != '\0' ? ": " : "", "");
     ps_html_tag(&p->html, "", v->title, "</h1>\n");
     ps_html_lacks(&p->html, v->lacks);
     if (v->verdict != NULL && v->verdict->n_rows > 0) {
@@ -264,25 +301,27 @@ static void put_top(page *p) {
     char period[PS_PERIOD_TEXT];
     char what[PS_PERIOD_TEXT + 8];
     ps_view_period(v, period);
-    (void)snprintf(what, sizeof what, "a step%s", period);
+    (void)snprintf(what, sizeof what, PS_SAY(v->lang, "a step%s", "每个 step%s"), period);
     ps_html_tile(&p->html, step.text, what);
     ps_view_ranks(v, false, ranks);
     put_count(p, v->n_ranks, ranks);
     char steps[PS_STEPS_TEXT];
     ps_view_steps(v, steps);
     put_count(p, v->n_steps, strchr(steps, ' ') != NULL ? strchr(steps, ' ') + 1 : "steps");
-    put_count(p, ps_view_count(v, "high"), "high");
-    put_count(p, ps_view_count(v, "medium"), "medium");
-    put_count(p, ps_view_count(v, "low"), "low");
-    put_count(p, ps_view_count(v, "info"), "to know");
+    put_count(p, ps_view_count(v, "high"), PS_SAY(v->lang, "high", "高"));
+    put_count(p, ps_view_count(v, "medium"), PS_SAY(v->lang, "medium", "中"));
+    put_count(p, ps_view_count(v, "low"), PS_SAY(v->lang, "low", "低"));
+    put_count(p, ps_view_count(v, "info"), PS_SAY(v->lang, "to know", "提示"));
     ps_buf_add_str(p->html.out, "</div>\n");
 }
 
 static void put_kernels(page *p) {
     const ps_table *kernels = p->view->kernels;
     if (kernels != NULL && kernels->n_rows > 0) {
-        ps_html_tag(&p->html, "<h2>Kernels</h2>\n<details open><summary>", kernels->title,
-                    "</summary>");
+        ps_html_tag(&p->html,
+                    PS_SAY(p->view->lang, "<h2>Kernels</h2>\n<details open><summary>",
+                           "<h2>核函数</h2>\n<details open><summary>"),
+                    kernels->title, "</summary>");
         ps_html_table(&p->html, kernels, 0, kernels->n_rows, 0);
         ps_buf_add_str(p->html.out, "</details>\n");
     }
@@ -296,8 +335,10 @@ ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *er
     if (view->overview != NULL && view->overview->n_rows > 0) {
         put_report_html_overview(&p);
     } else {
-        ps_html_tag(&p.html, "<h2>Where a step goes</h2>\n<p class=quiet>", PS_NO_OVERVIEW,
-                    "</p>\n");
+        ps_html_tag(&p.html,
+                    PS_SAY(view->lang, "<h2>Where a step goes</h2>\n<p class=quiet>",
+                           "<h2>step 的时间去向</h2>\n<p class=quiet>"),
+                    PS_NO_OVERVIEW(view->lang), "</p>\n");
     }
     put_kernels(&p);
     ps_code code = put_pipeline(&p, err);

@@ -193,6 +193,13 @@ static void put_evidence_row(page *p, size_t row, const char *name, size_t cut) 
     }
 }
 
+/* In a column of that width, which wide characters fill in twos, and two blanks. */
+static void put_right(ps_buf *out, const char *text, size_t columns) {
+    size_t n = ps_utf8_columns(text, strlen(text));
+    ps_buf_add_fill(out, ' ', n < columns ? columns - n : 0);
+    ps_buf_addf(out, "%s  ", text);
+}
+
 static void put_report_text_evidence(page *p, size_t from, size_t to) {
     if (from == to) {
         return;
@@ -211,8 +218,10 @@ static void put_report_text_evidence(page *p, size_t from, size_t to) {
     }
     char place[32];
     (void)snprintf(place, sizeof place, "%s, ms", ps_view_place_name(p->view));
-    ps_buf_addf(p->out, "\n%*s%s%5s  %5s  %14s  %8s  %s%s\n", INDENT, "", bold(p, true), "rank",
-                "step", place, "duration", "what", bold(p, false));
+    ps_buf_addf(p->out, "\n%*s%s%5s  %5s  ", INDENT, "", bold(p, true), "rank", "step");
+    put_right(p->out, place, 14);
+    put_right(p->out, PS_SAY(p->view->lang, "duration", "时长"), 8);
+    ps_buf_addf(p->out, "%s%s\n", PS_SAY(p->view->lang, "what", "内容"), bold(p, false));
     for (size_t row = from; row < to; row++) {
         put_evidence_row(p, row, names[row - from], cuts[row - from]);
     }
@@ -226,16 +235,19 @@ static void put_report_text_head(page *p, size_t row) {
     char head[256];
     if (!ps_view_is_null(t, row, "gain")) {
         const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "gain"));
-        (void)snprintf(gain, sizeof gain, "%s %s, %.1f %% of a step", ps_report_gain_word(t, row),
-                       duration.text, ps_view_real(t, row, "gain share"));
+        (void)snprintf(gain, sizeof gain,
+                       PS_SAY(p->view->lang, "%s %s, %.1f %% of a step", "%s %s，step 的 %.1f %%"),
+                       ps_report_gain_word(p->view, row), duration.text,
+                       ps_view_real(t, row, "gain share"));
     }
     int n =
         snprintf(head, sizeof head, "%2lld  %-6s  %s", (long long)ps_view_int(t, row, "finding"),
-                 ps_view_text(t, row, "severity"), ps_view_text(t, row, "title"));
-    size_t used = n > 0 ? (size_t)n : 0;
+                 ps_view_severity(p->view, row), ps_view_text(t, row, "title"));
+    size_t used = n > 0 ? ps_utf8_columns(head, strlen(head)) : 0;
+    size_t gain_columns = ps_utf8_columns(gain, strlen(gain));
     ps_buf_addf(p->out, "%s%s%s", bold(p, true), head, bold(p, false));
-    if (gain[0] != '\0' && used + 2 + strlen(gain) <= p->width) {
-        ps_buf_add_fill(p->out, ' ', p->width - used - strlen(gain));
+    if (gain[0] != '\0' && used + 2 + gain_columns <= p->width) {
+        ps_buf_add_fill(p->out, ' ', p->width - used - gain_columns);
         ps_buf_addf(p->out, "%s\n", gain);
     } else if (gain[0] != '\0') {
         ps_buf_addf(p->out, "\n    %s\n", gain);
@@ -246,7 +258,7 @@ static void put_report_text_head(page *p, size_t row) {
 
 static void put_labelled(page *p, const char *label, const char *text) {
     char line[1600];
-    (void)snprintf(line, sizeof line, "%s: %s", label, text);
+    (void)snprintf(line, sizeof line, PS_SAY(p->view->lang, "%s: %s", "%s：%s"), label, text);
     ps_buf_add_str(p->out, quiet(p, true));
     wrap(p, line, 4);
     ps_buf_add_str(p->out, quiet(p, false));
@@ -265,13 +277,15 @@ static void put_report_text_finding(page *p, size_t row, bool with_evidence) {
     char rule[600];
     put_report_text_head(p, row);
     wrap(p, ps_view_text(t, row, "what"), 4);
-    (void)snprintf(rule, sizeof rule, "%s. Here: %s (--threshold %s=N)",
+    (void)snprintf(rule, sizeof rule,
+                   PS_SAY(p->view->lang, "%s. Here: %s (--threshold %s=N)",
+                          "%s。此处：%s（--threshold %s=N）"),
                    ps_view_text(t, row, "fires when"), ps_view_text(t, row, "value"),
                    ps_view_text(t, row, "rule"));
     put_shared(p, row);
-    put_labelled(p, "Rule", rule);
+    put_labelled(p, PS_SAY(p->view->lang, "Rule", "规则"), rule);
     if (ps_view_text(t, row, "try")[0] != '\0') {
-        put_labelled(p, "Try", ps_view_text(t, row, "try"));
+        put_labelled(p, PS_SAY(p->view->lang, "Try", "建议"), ps_view_text(t, row, "try"));
     }
     size_t from = 0;
     size_t to = 0;
@@ -284,11 +298,11 @@ static void put_report_text_finding(page *p, size_t row, bool with_evidence) {
 
 /* What is not judged, and why; one line a section. */
 static void put_report_text_silence(page *p, size_t section) {
-    const char *name = ps_report_section_name(section);
     const char *silence = ps_view_silence(p->view, section);
     char line[1024];
     if (silence != NULL) {
-        (void)snprintf(line, sizeof line, "%c%s: %s", name[0] - 'a' + 'A', name + 1, silence);
+        (void)snprintf(line, sizeof line, PS_SAY(p->view->lang, "%s: %s", "%s：%s"),
+                       ps_report_section_title(p->view->lang, section), silence);
         wrap(p, line, 0);
     }
 }
@@ -326,7 +340,9 @@ static void put_report_text_findings(page *p, size_t n_lines) {
         ps_buf_fini(&full);
     }
     if (n_brief > 0) {
-        ps_buf_add_str(out, "--all tells all findings in full.\n\n");
+        ps_buf_addf(
+            out, "%s\n\n",
+            PS_SAY(p->view->lang, "--all tells all findings in full.", "--all 完整列出全部发现。"));
     }
 }
 
@@ -349,24 +365,32 @@ static void put_report_text_lacks(page *p) {
 static void put_report_text_title(page *p) {
     const ps_report_view *v = p->view;
     char ranks[PS_RANKS_TEXT];
-    char steps[PS_STEPS_TEXT] = "no recorded steps, work";
-    char found[128] = "no findings";
+    const ps_lang lang = v->lang;
+    char steps[PS_STEPS_TEXT];
+    char found[128];
+    (void)snprintf(steps, sizeof steps, "%s",
+                   PS_SAY(lang, "no recorded steps, work", "未记录 step，工作"));
+    (void)snprintf(found, sizeof found, "%s", PS_SAY(lang, "no findings", "没有发现"));
     char line[640];
     const ps_ns_text step = ps_ns_text_of(v->step_ns);
     if (v->n_steps > 0) {
         ps_view_steps(v, steps);
     }
     if (v->findings->n_rows > 0) {
-        (void)snprintf(
-            found, sizeof found, "%zu finding%s (%zu high, %zu medium, %zu low, %zu to know)",
-            v->findings->n_rows, v->findings->n_rows == 1 ? "" : "s", ps_view_count(v, "high"),
-            ps_view_count(v, "medium"), ps_view_count(v, "low"), ps_view_count(v, "info"));
+        (void)snprintf(found, sizeof found,
+                       PS_SAY(lang, "%zu finding%s (%zu high, %zu medium, %zu low, %zu to know)",
+                              "%zu 项发现%.0s（%zu 高，%zu 中，%zu 低，%zu 提示）"),
+                       v->findings->n_rows, v->findings->n_rows == 1 ? "" : "s",
+                       ps_view_count(v, "high"), ps_view_count(v, "medium"),
+                       ps_view_count(v, "low"), ps_view_count(v, "info"));
     }
     char period[PS_PERIOD_TEXT];
     ps_view_ranks(v, true, ranks);
     ps_view_period(v, period);
-    (void)snprintf(line, sizeof line, "%.200s%s%s, %s of %s%s: %s.", v->title,
-                   v->title[0] != '\0' ? ": " : "", ranks, steps, step.text, period, found);
+    (void)snprintf(line, sizeof line,
+                   PS_SAY(lang, "%.200s%s%s, %s of %s%s: %s.", "%.200s%s%s，%s，%s%s：%s。"),
+                   v->title, v->title[0] != '\0' ? PS_SAY(lang, ": ", "：") : "", ranks, steps,
+                   step.text, period, found);
     wrap(p, line, 0);
     ps_buf_add_char(p->out, '\n');
     put_report_text_lacks(p);
@@ -377,7 +401,7 @@ static void put_report_text_title(page *p) {
         ps_buf_add_char(p->out, '\n');
     }
     if (v->findings->n_rows > 0) {
-        wrap(p, PS_GAINS_SAID, 0);
+        wrap(p, PS_GAINS_SAID(lang), 0);
         ps_buf_add_char(p->out, '\n');
     }
 }
@@ -388,10 +412,12 @@ static void put_report_text_overview(page *p) {
     static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
     const ps_report_view *v = p->view;
     if (v->overview == NULL || v->overview->n_rows == 0) {
-        wrap(p, PS_NO_OVERVIEW, 0);
+        wrap(p, PS_NO_OVERVIEW(v->lang), 0);
     } else if (v->overview->n_rows > MAX_RANKS && v->overview_stages != NULL) {
         put_full_columns(p, v->overview_stages, NULL, 0, 0);
-        ps_buf_addf(p->out, "A row a stage; -o FILE.json has all %zu ranks.\n",
+        ps_buf_addf(p->out,
+                    PS_SAY(v->lang, "A row a stage; -o FILE.json has all %zu ranks.\n",
+                           "每个阶段一行；-o FILE.json 包含全部 %zu 个 rank。\n"),
                     v->overview->n_rows);
     } else {
         put_full_columns(p, v->overview, HIDDEN, sizeof HIDDEN / sizeof *HIDDEN, 0);
@@ -435,7 +461,9 @@ static void put_report_text_kernels(page *p) {
             ps_view_is_null(kernels, r, "computing") ? 0 : ps_view_real(kernels, r, "computing");
     }
     if (is_short) {
-        ps_buf_addf(p->out, "... and %zu more, %.1f %% of the computing\n",
+        ps_buf_addf(p->out,
+                    PS_SAY(p->view->lang, "... and %zu more, %.1f %% of the computing\n",
+                           "……另有 %zu 种，占计算的 %.1f %%\n"),
                     kernels->n_rows - shown.n_rows, share);
     }
     ps_buf_add_char(p->out, '\n');

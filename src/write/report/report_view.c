@@ -11,6 +11,14 @@ const char *ps_report_section_name(size_t section) {
     return NAMES[section];
 }
 
+const char *ps_report_section_title(ps_lang lang, size_t section) {
+    static const char *const TITLES[PS_N_REPORT_SECTIONS][PS_N_LANGS] = {{"Dispatch", "下发"},
+                                                                         {"Compute", "计算"},
+                                                                         {"Communication", "通信"},
+                                                                         {"Pipeline", "流水线"}};
+    return TITLES[section][lang];
+}
+
 static const ps_value *report_view_cell(const ps_table *t, size_t row, const char *column,
                                         ps_col_type *type) {
     size_t c = ps_table_column(t, column);
@@ -33,8 +41,22 @@ int64_t ps_view_int(const ps_table *t, size_t row, const char *column) {
     return v != NULL && type == PS_COL_INT ? v->u.i : 0;
 }
 
-const char *ps_report_gain_word(const ps_table *findings, size_t row) {
-    return strcmp(ps_view_text(findings, row, "gain from"), "replay") == 0 ? "replayed" : "at most";
+const char *ps_report_gain_word(const ps_report_view *view, size_t row) {
+    return strcmp(ps_view_text(view->findings, row, "gain from"), "replay") == 0
+               ? PS_SAY(view->lang, "replayed", "仿真")
+               : PS_SAY(view->lang, "at most", "最多");
+}
+
+const char *ps_view_severity(const ps_report_view *view, size_t row) {
+    static const char *const CHINESE[][2] = {
+        {"high", "高"}, {"medium", "中"}, {"low", "低"}, {"info", "提示"}};
+    const char *severity = ps_view_text(view->findings, row, "severity");
+    for (size_t i = 0; view->lang == PS_CHINESE && i < sizeof CHINESE / sizeof *CHINESE; i++) {
+        if (strcmp(CHINESE[i][0], severity) == 0) {
+            return CHINESE[i][1];
+        }
+    }
+    return severity;
 }
 
 double ps_view_real(const ps_table *t, size_t row, const char *column) {
@@ -59,7 +81,8 @@ const char *ps_view_silence(const ps_report_view *view, size_t section) {
 }
 
 const char *ps_view_place_name(const ps_report_view *view) {
-    return view->overview != NULL ? "in capture" : "in chart";
+    return view->overview != NULL ? PS_SAY(view->lang, "in capture", "采集内")
+                                  : PS_SAY(view->lang, "in chart", "图内");
 }
 
 /* Rows of one finding stand together. */
@@ -92,17 +115,25 @@ void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_T
     for (size_t r = from; r < to && at < PS_SHARED_TEXT; r++) {
         long long with = (long long)ps_view_int(view->shared, r, "shared with");
         const ps_ns_text duration = ps_ns_text_of(ps_view_int(view->shared, r, "shared"));
-        const char *between = r == from ? "" : r + 1 == to ? " and " : ", ";
+        const ps_lang lang = view->lang;
+        const char *between = r == from     ? ""
+                              : r + 1 == to ? PS_SAY(lang, " and ", " 与 ")
+                                            : PS_SAY(lang, ", ", "、");
         if (ps_view_is_null(view->shared, r, "shared")) {
             at += (size_t)snprintf(out + at, PS_SHARED_TEXT - at, "%s%s%lld%s",
-                                   r > from     ? ""
-                                   : r + 1 < to ? "It may count the same time as findings "
-                                                : "It may count the same time as finding ",
-                                   between, with, r + 1 == to ? "." : "");
+                                   r > from ? ""
+                                   : r + 1 < to
+                                       ? PS_SAY(lang, "It may count the same time as findings ",
+                                                "可能与这些发现计入同样的时间：")
+                                       : PS_SAY(lang, "It may count the same time as finding ",
+                                                "可能与该发现计入同样的时间："),
+                                   between, with, r + 1 == to ? PS_SAY(lang, ".", "。") : "");
         } else {
-            at += (size_t)snprintf(out + at, PS_SHARED_TEXT - at, "%s%s%s in finding %lld%s",
-                                   between, duration.text, r == from ? " of it count" : "", with,
-                                   r + 1 == to ? ", too." : "");
+            at += (size_t)snprintf(
+                out + at, PS_SHARED_TEXT - at,
+                PS_SAY(lang, "%s%s%s in finding %lld%s", "%s%s%.0s（发现 %lld）%s"), between,
+                duration.text, r == from ? " of it count" : "", with,
+                r + 1 == to ? PS_SAY(lang, ", too.", "也计入其他发现。") : "");
         }
     }
 }
@@ -115,25 +146,29 @@ void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RAN
         (void)snprintf(number, sizeof number, "%zu ", view->n_ranks);
     }
     if (is_part) {
-        (void)snprintf(of, sizeof of, "of %s%lld ", view->job_ranks_are_least ? "at least " : "",
+        (void)snprintf(of, sizeof of, PS_SAY(view->lang, "of %s%lld ", "（共%s %lld 个）"),
+                       view->job_ranks_are_least ? PS_SAY(view->lang, "at least ", "至少") : "",
                        (long long)view->job_ranks);
     }
-    (void)snprintf(out, PS_RANKS_TEXT, "%s%srank%s", number, of,
-                   view->n_ranks == 1 && !is_part ? "" : "s");
+    (void)snprintf(out, PS_RANKS_TEXT, PS_SAY(view->lang, "%s%srank%s", "%s个 rank%s%.0s"), number,
+                   of, view->n_ranks == 1 && !is_part ? "" : "s");
 }
 
 void ps_view_steps(const ps_report_view *view, char out[PS_STEPS_TEXT]) {
-    int n =
-        snprintf(out, PS_STEPS_TEXT, "%zu step%s", view->n_steps, view->n_steps == 1 ? "" : "s");
+    int n = snprintf(out, PS_STEPS_TEXT, PS_SAY(view->lang, "%zu step%s", "%zu 个 step%.0s"),
+                     view->n_steps, view->n_steps == 1 ? "" : "s");
     if (view->n_cut_steps > 0 && n > 0) {
-        (void)snprintf(out + n, PS_STEPS_TEXT - (size_t)n, " (%zu of them cut)", view->n_cut_steps);
+        (void)snprintf(out + n, PS_STEPS_TEXT - (size_t)n,
+                       PS_SAY(view->lang, " (%zu of them cut)", "（其中 %zu 个不完整）"),
+                       view->n_cut_steps);
     }
 }
 
 void ps_view_period(const ps_report_view *view, char out[PS_PERIOD_TEXT]) {
     out[0] = '\0';
     if (view->period_ns > view->step_ns && view->period_ns - view->step_ns > view->step_ns / 100) {
-        (void)snprintf(out, PS_PERIOD_TEXT, ", one every %s", ps_ns_text_of(view->period_ns).text);
+        (void)snprintf(out, PS_PERIOD_TEXT, PS_SAY(view->lang, ", one every %s", "，每 %s 一个"),
+                       ps_ns_text_of(view->period_ns).text);
     }
 }
 

@@ -8,11 +8,13 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/lang.h"
 #include "model/chart.h"
 #include "model/table.h"
 #include "write/out/text_style.h"
 
 typedef struct ps_report_view {
+    ps_lang lang;            /* of what the writers say; the tables have theirs */
     const char *title;       /* where it comes from; "" */
     size_t n_ranks, n_steps; /* that were looked at; steps: of the rank with the most */
     size_t
@@ -66,17 +68,27 @@ PS_MUST_USE ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out
 enum { PS_N_REPORT_SECTIONS = 4 };
 /* "dispatch" ...: what the column `section` holds, in the order of the report. */
 const char *ps_report_section_name(size_t section);
+/* The same as a heading: "Dispatch". */
+const char *ps_report_section_title(ps_lang lang, size_t section);
+/* "high" ..., as people read the severity of a finding. */
+const char *ps_view_severity(const ps_report_view *view, size_t row);
 
 /* What stands in the place of the overview when there is none. */
-#define PS_NO_OVERVIEW                                                                              \
-    "Where a step goes is not known: the profile has no computing kernels. Collect the activities " \
-    "of the device to see it."
+#define PS_NO_OVERVIEW(lang)                                                                       \
+    PS_SAY(lang,                                                                                   \
+           "Where a step goes is not known: the profile has no computing kernels. Collect the "    \
+           "activities of the device to see it.",                                                  \
+           "step 的时间去向不得而知：采集数据中没有计算核函数。请采集设备活动以查看。")
 
 /* What stands above the findings. */
-#define PS_GAINS_SAID                                                                                      \
-    "Findings, the largest gain first. A gain is what a step would save at most if that cause went away, " \
-    "bounded by what every rank still has to do itself, or what a replay without it gives (replayed); "    \
-    "gains do not add up."
+#define PS_GAINS_SAID(lang)                                                                                                                          \
+    PS_SAY(                                                                                                                                          \
+        lang,                                                                                                                                        \
+        "Findings, the largest gain first. A gain is what a step would save at most if that "                                                        \
+        "cause went away, bounded by what every rank still has to do itself, or what a replay "                                                      \
+        "without it gives (replayed); gains do not add up.",                                                                                         \
+        "各项发现，收益最大者在前。收益是该原因消失后每个 step 最多可省的时间，以每个 rank 自身仍需完成的" \
+        "工作为界，或为不含该原因的仿真结果（仿真）；收益不可相加。")
 
 #define PS_SHARED_TEXT 400
 /* Which findings before it count the same time; "" none. */
@@ -89,7 +101,7 @@ const char *ps_view_silence(const ps_report_view *view, size_t section);
 const char *ps_view_text(const ps_table *t, size_t row, const char *column);
 int64_t ps_view_int(const ps_table *t, size_t row, const char *column);
 /* "at most" of a bound, "replayed" of what a replay without the cause gives. */
-const char *ps_report_gain_word(const ps_table *findings, size_t row);
+const char *ps_report_gain_word(const ps_report_view *view, size_t row);
 double ps_view_real(const ps_table *t, size_t row, const char *column);
 bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
 

@@ -73,48 +73,67 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
                    (double)ps_view_int(view->job, 0, "measured");
     bool has_comm = ps_view_int(view->job, 0, "has_communication") != 0;
     bool are_apart = !ps_view_is_null(view->job, 0, "clocks_apart");
+    const ps_lang lang = view->lang;
     size_t n = 0;
     if (ps_view_int(view->job, 0, "replay_explains_step") == 0) {
         (void)snprintf(
             out[n++], PS_WHATIF_DOUBT,
-            "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between ops: "
-            "%s%s. It decides here; take all that follows with care.",
+            PS_SAY(
+                lang,
+                "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between ops: "
+                "%s%s. It decides here; take all that follows with care.",
+                "算子及其依赖只解释了实测 step 的 %.0f %%，其余在算子之间：%s%s。此处由它决定，以下结论请谨慎使用。"),
             100 * share,
-            are_apart ? "pauses of the host, or clocks that are apart" : "pauses of the host",
-            has_comm ? "" : ", communication that is no op");
+            are_apart ? PS_SAY(lang, "pauses of the host, or clocks that are apart",
+                               "主机停顿，或尚未对齐的时钟")
+                      : PS_SAY(lang, "pauses of the host", "主机停顿"),
+            has_comm ? "" : PS_SAY(lang, ", communication that is no op", "，以及不是算子的通信"));
     }
     if (!has_comm) {
         (void)snprintf(
-            out[n++], PS_WHATIF_DOUBT,
-            "The chart has computing and its links only: gradients, the optimizer and the host are in "
-            "no figure here.");
+            out[n++], PS_WHATIF_DOUBT, "%s",
+            PS_SAY(
+                lang,
+                "The chart has computing and its links only: gradients, the optimizer and the host are in "
+                "no figure here.",
+                "图中只有计算及其依赖：梯度、优化器与主机未计入此处的数值。"));
     }
     if (are_apart) {
         (void)snprintf(
             out[n++], PS_WHATIF_DOUBT,
-            "Clocks: %s. What a step takes by the clock is not to be trusted; what ops take by "
-            "themselves, and the replay, are.",
+            PS_SAY(
+                lang,
+                "Clocks: %s. What a step takes by the clock is not to be trusted; what ops take by "
+                "themselves, and the replay, are.",
+                "时钟：%s。按时钟计的 step 时间不可信；算子自身的时长与仿真可信。"),
             ps_view_text(view->job, 0, "clocks_apart"));
     }
     int64_t n_empty = ps_view_int(view->job, 0, "ops_without_time");
     if (n_empty > 0) {
         (void)snprintf(
             out[n++], PS_WHATIF_DOUBT,
-            "%lld op%s of computing take%s no time and make%s what is usual shorter: %s%s.",
+            PS_SAY(lang,
+                   "%lld op%s of computing take%s no time and make%s what is usual shorter: %s%s.",
+                   "%lld 个计算算子%.0s%.0s%.0s时长为零，使通常时长偏短：%s%s。"),
             (long long)n_empty, n_empty == 1 ? "" : "s", n_empty == 1 ? "s" : "",
             n_empty == 1 ? "s" : "", ps_view_text(view->job, 0, "first_without_time"),
-            n_empty == 1 ? "" : ", and others");
+            n_empty == 1 ? "" : PS_SAY(lang, ", and others", "等"));
     }
     double slowdown = ps_view_real(view->job, 0, "slowdown");
     if (slowdown < LEAST_SLOWDOWN) {
         const char *kind = shortest_kind(view);
         (void)snprintf(
             out[n++], PS_WHATIF_DOUBT,
-            "The ideal step is longer than the replay: %s%s%s ops differ by design (first and last stages, "
-            "parts of a split backward), and the critical path runs through short ones, which all alike "
-            "would be longer. The slowdown is no measure of waste here; repairs and --without are of "
-            "what they name.",
-            kind[0] != '\0' ? "of kind " : "some", kind, kind[0] != '\0' ? " the" : "");
+            PS_SAY(
+                lang,
+                "The ideal step is longer than the replay: %s%s%s ops differ by design (first and last stages, "
+                "parts of a split backward), and the critical path runs through short ones, which all alike "
+                "would be longer. The slowdown is no measure of waste here; repairs and --without are of "
+                "what they name.",
+                "理想 step 比仿真更长：%s%s%.0s 算子按设计长短不一（首尾阶段、拆分的反向），而关键路径经过较短者；若全部相同反而更长。"
+                "此处的变慢倍数不能衡量浪费；各项改进与 --without 只针对其所列内容。"),
+            kind[0] != '\0' ? PS_SAY(lang, "of kind ", "种类 ") : PS_SAY(lang, "some", "部分"),
+            kind, kind[0] != '\0' ? " the" : "");
     }
     return n;
 }

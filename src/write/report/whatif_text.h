@@ -7,11 +7,13 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/lang.h"
 #include "model/table.h"
 #include "write/out/text_style.h"
 
 /* All tables of a result; those that are missing are NULL. */
 typedef struct ps_whatif_view {
+    ps_lang lang;          /* of what is to be known; the rest is English */
     const char *title;     /* may be "" */
     const ps_table *lacks; /* what is not in it because it failed (model/lacks.h), or NULL */
     const ps_table *job, *steps, *kinds, *stages, *replicas, *workers, *causes, *repairs, *answer,

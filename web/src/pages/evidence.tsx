@@ -46,6 +46,9 @@ function placesOf(evidence: Table, finding: number): Place[] {
     }));
 }
 
+const titleOf = (place: Place): string =>
+  place.note === "" ? place.text : `${place.text}\n${place.note}`;
+
 async function showPlace(place: Place, at: bigint, isPipeline: boolean): Promise<void> {
   try {
     const rank = await readyRank(place.key);
@@ -79,13 +82,13 @@ export function Evidence({
     <p class="places">
       {places.map((place) =>
         place.at === null ? (
-          <span class="quiet" title={place.note}>
+          <span class="quiet" title={titleOf(place)}>
             {place.text}
           </span>
         ) : (
           <button
             type="button"
-            title={place.note}
+            title={titleOf(place)}
             onClick={() => void showPlace(place, place.at!, section === "pipeline")}
           >
             {place.text}

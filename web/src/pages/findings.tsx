@@ -5,7 +5,7 @@ import { duration } from "../base/time";
 import { ranks } from "../model/session";
 import { Failed, Loading } from "../panels/empty";
 import { DataTable } from "../panels/table";
-import { t } from "../words";
+import { language, spoken, t } from "../words";
 import { nsReader, reader, useReply, wholeTable } from "./data";
 import { Evidence } from "./evidence";
 
@@ -14,7 +14,7 @@ const MOST_UNASKED = 16;
 const MOST_SHOWN = 6;
 
 async function firstText(view: string, signal: AbortSignal): Promise<string | null> {
-  const table = await wholeTable("view", { name: view }, null, signal);
+  const table = await wholeTable("view", { name: view, ...spoken() }, null, signal);
   return table !== null && table.rows.length > 0 ? String(table.rows[0][0] ?? "") : null;
 }
 
@@ -28,20 +28,23 @@ export function Findings({
   verdict?: string;
   title: string;
 }) {
+  const speaks = useAtom(language);
   const many = useAtom(ranks).length > MOST_UNASKED;
   const [wanted, setWanted] = useState(!many);
   const [all, setAll] = useState(false);
   const reply = useReply(
-    view,
-    wanted ? (signal) => wholeTable("view", { name: view }, null, signal) : null,
+    `${view} ${speaks}`,
+    wanted ? (signal) => wholeTable("view", { name: view, ...spoken() }, null, signal) : null,
   );
   const said = useReply(
-    `verdict ${verdict ?? ""}`,
+    `verdict ${verdict ?? ""} ${speaks}`,
     wanted && verdict !== undefined ? (signal) => firstText(verdict, signal) : null,
   );
   const evidence = useReply(
-    "cluster_evidence",
-    wanted ? (signal) => wholeTable("view", { name: "cluster_evidence" }, null, signal) : null,
+    `cluster_evidence ${speaks}`,
+    wanted
+      ? (signal) => wholeTable("view", { name: "cluster_evidence", ...spoken() }, null, signal)
+      : null,
   );
   if (!wanted) {
     return (
@@ -122,7 +125,13 @@ export function Findings({
         </p>
       )}
       {all && (
-        <DataTable path="view" params={{ name: view }} title="" maxRows={12} hidden={["finding"]} />
+        <DataTable
+          path="view"
+          params={{ name: view, ...spoken() }}
+          title=""
+          maxRows={12}
+          hidden={["finding"]}
+        />
       )}
     </section>
   );

@@ -4,7 +4,8 @@ import { useAtom } from "../base/atom";
 import { bytesText, grouped } from "../base/format";
 import { duration } from "../base/time";
 import { ranks, session } from "../model/session";
-import { t, type Word } from "../words";
+import { language, t, type Word } from "../words";
+import { captureFacts } from "./capture_facts";
 import { choicesOf, reader, useReply, wholeTable } from "./data";
 
 function Fact({ name, value }: { name: Word; value: string }) {
@@ -19,27 +20,22 @@ function Fact({ name, value }: { name: Word; value: string }) {
 export function BaseInfo({ steps }: { steps: Table | null }) {
   const known = useAtom(ranks);
   const opened = useAtom(session)!;
-  const ready = known.filter((r) => r.origin_ns !== undefined);
+  const facts = captureFacts(known);
   const marks = known.find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
-  const starts = ready.map((r) => BigInt(r.origin_ns!) + BigInt(r.start ?? 0));
-  const ends = ready.map((r) => BigInt(r.origin_ns!) + BigInt(r.end ?? 0));
-  const first = starts.reduce((a, b) => (b < a ? b : a), starts[0] ?? 0n);
-  const last = ends.reduce((a, b) => (b > a ? b : a), ends[0] ?? 0n);
-  const info = useReply(`base ${ready.length}`, (signal) =>
+  const info = useReply(`base ${facts.ready}`, (signal) =>
     wholeTable("view", { name: "base_info" }, null, signal),
   ).data;
   const size =
     info === null
       ? 0
       : Number(info.rows.find((row) => reader(info, "name")(row) === "data size")?.[1] ?? 0);
-  const hosts = new Set(known.map((r) => r.host).filter((h) => h !== ""));
   // What only ranks in memory tell is said of these, never of the job.
   const ofRead = (value: string): string =>
-    ready.length < known.length ? t("summary.of-read", value, ready.length) : value;
+    facts.ready < known.length ? t("summary.of-read", value, facts.ready) : value;
   return (
     <dl class="facts">
       <Fact name="summary.ranks" value={grouped(String(known.length))} />
-      {hosts.size > 1 && <Fact name="summary.hosts" value={ofRead(String(hosts.size))} />}
+      {facts.hosts > 1 && <Fact name="summary.hosts" value={ofRead(String(facts.hosts))} />}
       <Fact
         name="summary.steps"
         value={String(
@@ -48,14 +44,11 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
             : choicesOf(steps, "step").length,
         )}
       />
-      {ready.length > 0 && <Fact name="summary.start" value={ofRead(moment(first))} />}
-      {ready.length > 0 && (
-        <Fact name="summary.span" value={ofRead(duration(Number(last - first)))} />
+      {facts.ready > 0 && <Fact name="summary.start" value={ofRead(moment(facts.start))} />}
+      {facts.ready > 0 && (
+        <Fact name="summary.span" value={ofRead(duration(Number(facts.covered)))} />
       )}
-      <Fact
-        name="summary.slices"
-        value={ofRead(grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0))))}
-      />
+      <Fact name="summary.slices" value={ofRead(grouped(String(facts.slices)))} />
       {size > 0 && <Fact name="summary.size" value={bytesText(size)} />}
       {marks !== undefined && (
         <Fact name="summary.communication" value={t(`comm.from-marks-${marks}`)} />
@@ -70,6 +63,6 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
 function moment(ns: bigint): string {
   const ms = Number(ns / 1_000_000n);
   return ms > 946_684_800_000 && ms < 4_102_444_800_000
-    ? new Date(ms).toLocaleString()
+    ? new Date(ms).toLocaleString(language.get() === "zh" ? "zh-CN" : "en")
     : duration(Number(ns));
 }

@@ -11,7 +11,7 @@ import { useColours } from "../panels/drawing";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { LocalTable } from "../panels/table";
-import { language, said, t, told } from "../words";
+import { language, said, spoken, t } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { WorkerMap } from "./whatif_map";
@@ -29,12 +29,12 @@ export function WhatIfPage() {
   const of = useAtom(cluster);
   const overrides = useAtom(job);
   const known = useAtom(session);
-  useAtom(language);
+  const speaks = useAtom(language);
   const [wanted, setWanted] = useState(ranks.get().length <= MOST_UNASKED);
   useEffect(() => registerUrl(part), []);
-  const params = { cluster: of, ...jobParams() };
+  const params = { cluster: of, ...jobParams(), ...spoken() };
   const reply = useReply(
-    JSON.stringify([of, overrides]),
+    JSON.stringify([of, overrides, speaks]),
     wanted ? (signal) => get<Tables>("whatif", params, signal) : null,
   );
   const choices = known?.clusters ?? [];
@@ -93,7 +93,7 @@ function Answered({ reply }: { reply: Tables }) {
     <>
       <Facts reply={reply} />
       {reply.sentences.map((sentence) => (
-        <p class="verdict">{said(sentence)}</p>
+        <p class="verdict">{sentence}</p>
       ))}
       {(reply.notes ?? []).map((note) => (
         <p class="quiet">{note}</p>
@@ -199,8 +199,8 @@ function Causes({ causes }: { causes: Cause[] }) {
                   `: ${figureText(c.figure)}, ${t("whatif.threshold", c.threshold)}`}
               </span>
             </p>
-            <p>{capital(said(c.evidence))}</p>
-            {c.holds === "yes" && <p>{t("findings.try", told("cause", c.name, c.remedy))}</p>}
+            <p>{capital(c.evidence)}</p>
+            {c.holds === "yes" && <p>{t("findings.try", c.remedy)}</p>}
           </li>
         ))}
       </ol>

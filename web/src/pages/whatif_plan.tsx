@@ -7,7 +7,7 @@ import { tab } from "../model/session";
 import { urlChanged } from "../model/url_state";
 import { Failed, Loading } from "../panels/empty";
 import { LocalTable } from "../panels/table";
-import { said, t } from "../words";
+import { spoken, t } from "../words";
 import { useReply } from "./data";
 import { cluster, jobParams } from "./job_state";
 import { simulateStages, under } from "./pipeline_state";
@@ -73,6 +73,7 @@ function Planned({ layers, most }: { layers: string; most: string }) {
   const params = {
     cluster: cluster.get(),
     ...jobParams(),
+    ...spoken(),
     layers,
     ...(most === "" ? {} : { max_layers: most }),
   };
@@ -87,7 +88,7 @@ function Planned({ layers, most }: { layers: string; most: string }) {
   return (
     <div aria-busy={reply.isLoading}>
       {reply.data.sentences.map((sentence) => (
-        <p>{said(sentence)}</p>
+        <p>{sentence}</p>
       ))}
       <Lines reply={reply.data} />
       {stages !== null && (

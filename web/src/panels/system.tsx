@@ -6,7 +6,7 @@ import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
 import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
-import { language, t, viewTitle } from "../words";
+import { language, spoken, t, viewTitle } from "../words";
 import { Empty, Loading } from "./empty";
 import { DataTable, type TableRow } from "./table";
 
@@ -110,7 +110,11 @@ export function SystemView() {
         <div class="split">
           <DataTable
             path="view"
-            params={{ ...params, name: view.name }}
+            params={{
+              ...params,
+              ...(view.params.includes("lang") ? spoken() : {}),
+              name: view.name,
+            }}
             title={viewTitle(view)}
             rank={rank.key}
             {...(leaves !== undefined && view.name === "overall"

@@ -63,18 +63,7 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   "timeline.missing": "该 rank 的文件中没有时间线（trace_view.json、msprof_*.json），只有表格：请把它复制到同一目录，或重新导出。",
 };
 
-/** What to try against a cause of slow steps: names of src/analyze/whatif/whatif_causes.c. */
-// prettier-ignore
-export const CAUSE_REMEDIES: Readonly<Record<string, string>> = {
-  "worker": "单台机器：检查其频率、内存错误与邻近作业",
-  "stage split": "把层移到其他阶段；损失与 embedding 不属于任何层",
-  "links": "检查阶段间链路：通信矩阵、网络",
-  "sequence lengths": "按 token 数的平方均衡 microbatch",
-  "host": "主机停顿：垃圾回收、下发、数据；请录制主机线程",
-  "drift": "step 逐渐变慢：检查内存、缓存、数据加载、温度",
-};
-
-const LISTS = { part: PARTS, remedy: REMEDIES, cause: CAUSE_REMEDIES };
+const LISTS = { part: PARTS, remedy: REMEDIES };
 
 /** undefined: the program is newer than the page. */
 export const chineseOf = (list: keyof typeof LISTS, id: string): string | undefined =>
