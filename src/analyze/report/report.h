@@ -90,7 +90,7 @@ typedef struct ps_report {
     ps_findings findings;
     ps_report_member *members; /* in rank order */
     size_t n_members;
-    ps_idmap member_at; /* of each rank its first member */
+    ps_idmap member_at;            /* of each rank its first member */
     const ps_chart *chart;         /* or NULL */
     const ps_result *chart_tables; /* what came with it, or NULL */
     ps_report_job job;

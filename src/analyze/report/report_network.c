@@ -169,9 +169,10 @@ static int64_t longer_than_others_ns(const ps_report *report, const char *key) {
 
 /* What the slowest one would save at the median's speed: all links of a collective work at once. No more than the collectives of its
  * group take longer than others; where there are no others, than they are in transit. */
-static int64_t gain_of_link(ps_report *report, const ps_report_member *m,
-                            const ps_slow_link *l, char bound[192]) {
-    int64_t saved_ns = ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(report, m);
+static int64_t gain_of_link(ps_report *report, const ps_report_member *m, const ps_slow_link *l,
+                            char bound[192]) {
+    int64_t saved_ns =
+        ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(report, m);
     int64_t longer_ns = longer_than_others_ns(report, l->group);
     int64_t transit_ns = transit_in_group_ns(m, l->group);
     bound[0] = '\0';
@@ -531,9 +532,9 @@ static bool gather_odd_likes(const ps_report *report, odd_likes *likes) {
                          sizeof *likes->all)) {
                 return false;
             }
-            likes->all[likes->n++] = (odd_like){ps_comm_text(comm, op->type),
-                                                ps_comm_text(comm, op->group), op->size_bytes,
-                                                ps_comm_op_ns(op), 1};
+            likes->all[likes->n++] =
+                (odd_like){ps_comm_text(comm, op->type), ps_comm_text(comm, op->group),
+                           op->size_bytes, ps_comm_op_ns(op), 1};
         }
         fold_odd_likes(likes, first);
     }

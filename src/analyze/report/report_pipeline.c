@@ -28,7 +28,7 @@ typedef struct pipes {
         stages; /* by pipeline, in the order of PipelineBubble's first step; those whose bubble is told */
     size_t n, cap;
     ps_idmap stage_at; /* of each rank, where it is in `stages` */
-    int32_t *numbers; /* [n_numbers] the stages that they are, ascending */
+    int32_t *numbers;  /* [n_numbers] the stages that they are, ascending */
     size_t n_numbers, n_pipelines;
     const stage **of_number; /* [n] scratch */
     int64_t step_ns;         /* mean of the chart's */
@@ -92,9 +92,10 @@ static bool sum_stages(pipes *p) {
                 !ps_idmap_put(&p->stage_at, stage_key(rank), at)) {
                 return false;
             }
-            p->stages[p->n++] = (stage){.rank = rank,
-                         .stage = (int32_t)ps_column_int(bubble, r, "stage", -1),
-                         .pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", 0)};
+            p->stages[p->n++] =
+                (stage){.rank = rank,
+                        .stage = (int32_t)ps_column_int(bubble, r, "stage", -1),
+                        .pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", 0)};
         }
         stage *s = &p->stages[at];
         s->n_steps++;
