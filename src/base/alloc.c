@@ -120,3 +120,14 @@ bool ps_grow(void *array_ptr, size_t *cap, size_t need, size_t max, size_t elem_
     *cap = want;
     return true;
 }
+
+void ps_shrink(void *array_ptr, size_t *cap, size_t n, size_t elem_size) {
+    void *old = NULL;
+    memcpy(&old, array_ptr, sizeof old);
+    /* It asks for nothing, so tests that let allocations fail do not count it. */
+    void *shrunk = n > 0 && n < *cap ? realloc(old, whole_bytes(n * elem_size)) : NULL;
+    if (shrunk != NULL) {
+        memcpy(array_ptr, &shrunk, sizeof shrunk);
+        *cap = n;
+    }
+}

@@ -29,6 +29,10 @@ void ps_free(void *p);
  * changed. `*cap` is in elements. */
 bool ps_grow(void *array_ptr, size_t *cap, size_t need, size_t max, size_t elem_size);
 
+/* Gives back what lies behind the first `n` elements of an array that grew so, of one that stays for long. Where that fails the room
+ * stays. */
+void ps_shrink(void *array_ptr, size_t *cap, size_t n, size_t elem_size);
+
 /* Puts one more element at the end of an array that grows so: an expression, false as of ps_grow. The element is made after the room
  * for it is there. */
 #define PS_ADD(array, n, cap, max, ...)                                                            \

@@ -1,5 +1,6 @@
 /* Partials that travel: of all analyses over captures of every format. What they make of partials that were written and read is, byte
  * for byte, what they make of those that stayed; partials that are cut or changed are refused. */
+#include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,9 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "analyze/comm/p2p.h"
 #include "analyze/core/analysis_options.h"
+#include "analyze/rank/marks.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "run/run.h"
@@ -342,6 +345,55 @@ static void of_simulated_jobs(void **state) {
     simulated("cut", "zb-h1", "--drop-marks", "2", 30);
 }
 
+/* --- how large they are ---------------------------------------------------------------------------------------------- */
+
+typedef struct weighing {
+    size_t n_partials; /* of the first round */
+    size_t most_bytes;
+} weighing;
+
+enum { WEIGHED_RANKS = 2 };
+
+static ps_code weigh(void *context, const ps_analysis *analysis, ps_archive_value *archive,
+                     void **value, ps_err *err) {
+    weighing *w = context;
+    ps_buf bytes;
+    ps_buf_init(&bytes, 0);
+    if (archive == analysis->archive && w->n_partials < WEIGHED_RANKS) {
+        assert_int_equal(ps_archive_write_value(archive, *value, &bytes, err), PS_OK);
+        w->most_bytes = bytes.len > w->most_bytes ? bytes.len : w->most_bytes;
+        w->n_partials++;
+    }
+    ps_buf_fini(&bytes);
+    return PS_OK;
+}
+
+/* Of 256 microbatches a rank of two has 512 marks, 256 sends and 256 receives. */
+static void a_chart_takes_64_bytes_an_op(void **state) {
+    (void)state;
+    char dir[SCRATCH_BYTES + 32];
+    (void)snprintf(dir, sizeof dir, "%s/weighed", scratch_dir);
+    assert_int_equal(run_program(NULL, "simulate", "1f1b", "--pp", "2", "--microbatches", "256",
+                                 "--profile", dir, NULL),
+                     0);
+    weighing w = {0};
+    ps_cluster *cluster = ps_cluster_find(dir, NULL);
+    assert_non_null(cluster);
+    const ps_analysis *analysis = ps_analysis_find("pp_chart");
+    ps_run_opts opts = {
+        .n_threads = 1, .export_type = PS_EXPORT_NOTHING, .moving = weigh, .moving_context = &w};
+    ps_analysis_opts_init(&opts.analysis);
+    ps_run *run = ps_run_all_ranks(&analysis, 1, cluster, &opts, NULL);
+    assert_non_null(run);
+    assert_int_equal(w.n_partials, WEIGHED_RANKS);
+    assert_true(w.most_bytes > 512);
+    assert_true(w.most_bytes <= (512 + 512) * 64);
+    ps_run_free(run);
+    ps_cluster_free(cluster);
+}
+
+static_assert(sizeof(ps_mark) <= 64 && sizeof(ps_p2p_op) <= 64, "of all ranks of a job at once");
+
 /* After the captures that lie here: an analysis without a partial in any of them was not tried. That of ep_load_balance travels in
  * test_freq_and_tokens.c. */
 static void each_analysis_has_travelled(void **state) {
@@ -405,6 +457,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(of_ascend_databases, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(of_made_jobs, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(of_simulated_jobs, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_chart_takes_64_bytes_an_op, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test(each_analysis_has_travelled),
         cmocka_unit_test(of_larger_captures),
     };

@@ -83,6 +83,7 @@ typedef struct collection {
     const ps_table *groups; /* side table "communication", or NULL */
     size_t name_column, group_column;
     ps_idmap group_of; /* operator name in the list's pool -> row of groups */
+    ps_idmap what_of;  /* text of that pool -> ps_comm_what */
     bool failed;       /* memory is out */
 } collection;
 
@@ -167,8 +168,19 @@ const char *ps_comm_text(const ps_comm_list *list, ps_str s) {
     return ps_strpool_get(&list->strings, s);
 }
 
-static bool names_p2p(const char *text) {
-    return ps_comm_is_p2p(ps_comm_of_name(text));
+/* What a type or name stands for, looked up once each: types are few, and an operator's name is asked for several times. */
+static ps_comm_what what_of(collection *c, ps_str text) {
+    uint32_t known = ps_idmap_get(&c->what_of, text.id);
+    if (known != PS_IDMAP_NONE) {
+        return (ps_comm_what)known;
+    }
+    ps_comm_what what = ps_comm_of_name(ps_comm_text(c->list, text));
+    c->failed = !ps_idmap_put(&c->what_of, text.id, (uint32_t)what) || c->failed;
+    return what;
+}
+
+static bool names_p2p(collection *c, ps_str text) {
+    return ps_comm_is_p2p(what_of(c, text));
 }
 
 static bool is_number(const char *text) {
@@ -333,7 +345,7 @@ static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, comm_
     bool is_known = called != NULL && !ps_comm_is_group_call(called);
     op->type = called != NULL ? keep_comm_op(c, called) : type_in_kernel(c, name);
     op->is_group = is_nvtx_group;
-    op->is_p2p = !is_nvtx_group && names_p2p(is_known ? called : name);
+    op->is_p2p = !is_nvtx_group && names_p2p(c, is_known ? op->type : op->name);
 }
 
 static void set_op_type(collection *c, ps_comm_op *op, const comm_args *args) {
@@ -341,7 +353,7 @@ static void set_op_type(collection *c, ps_comm_op *op, const comm_args *args) {
     const char *type = args->texts[KEY_OP_TYPE];
     bool is_known = type != NULL && type[0] != '\0' && strcmp(type, "N/A") != 0;
     op->type = is_known ? keep_comm_op(c, type) : type_in_name(c, name);
-    op->is_p2p = names_p2p(name) || names_p2p(ps_comm_text(c->list, op->type));
+    op->is_p2p = names_p2p(c, op->type) || names_p2p(c, op->name);
 }
 
 /* --- groups -------------------------------------------------------------------------------------------------- */
@@ -469,15 +481,13 @@ static int32_t rank_of(int64_t value) {
 }
 
 /* Databases give the own rank first, whatever the direction; kernels only name the other end. */
-static void set_ends(const collection *c, ps_comm_op *op, const comm_args *args) {
+static void set_ends(collection *c, ps_comm_op *op, const comm_args *args) {
     op->own = -1;
     op->peer = -1;
     if (!op->is_p2p) {
         return;
     }
-    const char *type = ps_comm_text(c->list, op->type);
-    const char *name = names_p2p(type) ? type : ps_comm_text(c->list, op->name);
-    op->is_send = ps_comm_of_name(name) == PS_COMM_SEND;
+    op->is_send = what_of(c, names_p2p(c, op->type) ? op->type : op->name) == PS_COMM_SEND;
     op->own = rank_of(comm_op_number_of(args, KEY_OWN));
     op->peer = op->own >= 0
                    ? rank_of(comm_op_number_of(args, KEY_PEER))
@@ -547,19 +557,6 @@ static bool collect_comm_op(collection *c) {
     return ok;
 }
 
-/* The list stays until all ranks are read: it keeps no room for more. */
-static bool trim_list(ps_comm_list *list) {
-    if (list->n < list->cap && list->n > 0) {
-        ps_comm_op *ops = ps_realloc_array(list->ops, list->n, sizeof *ops);
-        if (ops == NULL) {
-            return false;
-        }
-        list->ops = ops;
-        list->cap = list->n;
-    }
-    return true;
-}
-
 ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_comm_list *out,
                              ps_diag *diag, ps_err *err) {
     *out = (ps_comm_list){0};
@@ -568,13 +565,15 @@ ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_co
     ps_arena arena;
     ps_arena_init(&arena);
     ps_idmap_init(&c.group_of);
+    ps_idmap_init(&c.what_of);
     ps_code code = ps_rank_facts_read(trace, &arena, &c.facts, &counted_by_others, err);
     out->recorded_clock = c.facts.clock;
-    if (code == PS_OK &&
-        (!ps_strpool_init(&out->strings) || !collect_comm_op(&c) || !trim_list(out))) {
+    if (code == PS_OK && (!ps_strpool_init(&out->strings) || !collect_comm_op(&c))) {
         code = ps_fail_nomem(err);
     }
+    ps_shrink(&out->ops, &out->cap, out->n, sizeof *out->ops);
     ps_idmap_fini(&c.group_of);
+    ps_idmap_fini(&c.what_of);
     ps_arena_fini(&arena);
     return code;
 }

@@ -22,11 +22,11 @@ void ps_p2p_list_fini(ps_p2p_list *list) {
 
 bool ps_p2p_add(ps_p2p_list *list, ps_p2p_op op) {
     if (ps_str_is_none(op.group) || ps_str_is_none(op.tag) ||
-        !ps_grow(&list->ops, &list->cap, list->n + 1, UINT32_MAX - 1, sizeof *list->ops)) {
+        !ps_grow(&list->ops, &list->cap, list->n + 1, PS_MAX_P2P_OPS, sizeof *list->ops)) {
         return false;
     }
     op.peer_rank = PS_NO_PEER;
-    op.peer_op = PS_NO_PEER;
+    op.peer_op = 0;
     list->ops[list->n++] = op;
     return true;
 }
@@ -94,9 +94,11 @@ static bool collect_op(const ps_trace *trace, uint32_t row, ps_p2p_list *out, ps
     const char *tag = NULL;
     size_t tag_len = 0;
     ps_p2p_op op = {.source_row = s->source_row[row]};
-    if (!ps_p2p_parse_name(name, &op.is_send, &tag, &tag_len, &op.sequence, &op.iteration)) {
+    bool is_send = false;
+    if (!ps_p2p_parse_name(name, &is_send, &tag, &tag_len, &op.sequence, &op.iteration)) {
         return true;
     }
+    op.is_send = is_send;
     int64_t own = -1;
     int64_t peer = -1;
     int64_t differs = 0;
@@ -144,13 +146,21 @@ ps_code ps_p2p_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_p
             return ps_fail_nomem(err);
         }
     }
+    ps_shrink(&out->ops, &out->cap, out->n, sizeof *out->ops);
     return PS_OK;
 }
 
 static void p2p_op_archive(ps_archive *a, void *op) {
     ps_p2p_op *x = op;
+    struct {
+        uint32_t peer_op;
+        bool is_send;
+    } bits = {x->peer_op, x->is_send};
     PS_ARCHIVE(a, x, start_ns, end_ns, source_row, sequence, iteration, sender, receiver, group,
-               tag, peer_rank, peer_op, is_send);
+               tag, peer_rank);
+    PS_ARCHIVE(a, &bits, peer_op, is_send);
+    x->peer_op = bits.peer_op & PS_MAX_P2P_OPS;
+    x->is_send = bits.is_send;
 }
 
 void ps_p2p_list_archive(ps_archive *a, void *list) {

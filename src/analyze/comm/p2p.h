@@ -17,14 +17,15 @@ typedef struct ps_p2p_op {
     int64_t sequence;         /* number of the operator in its group, from its name */
     int64_t iteration;
     int32_t sender, receiver;
-    ps_str group; /* of the list's pool: name of the communicator */
-    ps_str tag;   /* the first number of the operator's name */
-    uint32_t peer_rank,
-        peer_op; /* the counterpart: index of the rank and in its list; PS_NO_PEER */
-    bool is_send;
-} ps_p2p_op;
+    ps_str group;          /* of the list's pool: name of the communicator */
+    ps_str tag;            /* the first number of the operator's name */
+    uint32_t peer_rank;    /* the counterpart: index of the rank, PS_NO_PEER: none ... */
+    uint32_t peer_op : 31; /* ... and in its list */
+    uint32_t is_send : 1;
+} ps_p2p_op; /* 64 bytes: there is one for each microbatch, of all ranks of a run at once */
 
 #define PS_NO_PEER UINT32_MAX
+#define PS_MAX_P2P_OPS 0x7FFFFFFFu /* of a list: peer_op numbers them */
 
 typedef struct ps_p2p_list {
     ps_p2p_op *ops; /* in start order */

@@ -211,9 +211,9 @@ static void count_lone(const pairing *p, const link *l, uint64_t n_lone) {
 
 static void note_peers(const end_ref *send, const end_ref *recv) {
     send->op->peer_rank = recv->rank;
-    send->op->peer_op = recv->number;
+    send->op->peer_op = recv->number & PS_MAX_P2P_OPS;
     recv->op->peer_rank = send->rank;
-    recv->op->peer_op = send->number;
+    recv->op->peer_op = send->number & PS_MAX_P2P_OPS;
 }
 
 static void fill_ends(const end_ref *refs, size_t n, ps_transfer_end *ends) {

@@ -77,8 +77,16 @@ static void measure_group_ranks(const ps_literal *ranks, ps_group_fact *fact) {
     fact->stride = stride > 0 ? stride : 0;
 }
 
+/* A copy in the facts' arena; `nomem` is set where there is no room for it. */
+static const char *keep_topology_text(const char *text, ps_arena *arena, bool *nomem) {
+    const char *kept = text != NULL ? ps_arena_strndup(arena, text, strlen(text)) : NULL;
+    *nomem = *nomem || (text != NULL && kept == NULL);
+    return kept;
+}
+
 static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, ps_rank_facts *out,
                                     ps_err *err) {
+    bool nomem = false;
     size_t n = 0;
     for (const ps_literal *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
         n++;
@@ -89,8 +97,9 @@ static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, p
     }
     for (const ps_literal *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
         const char *name = ps_literal_str(ps_literal_get(g, "group_name"));
-        ps_group_fact fact = {.comm_name = g->key,
-                              .group_name = name != NULL ? name : "",
+        ps_group_fact fact = {.comm_name = keep_topology_text(g->key, arena, &nomem),
+                              .group_name =
+                                  keep_topology_text(name != NULL ? name : "", arena, &nomem),
                               .group_rank = -1,
                               .n_ranks = -1,
                               .first_rank = -1};
@@ -101,7 +110,7 @@ static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, p
         }
         out->groups[out->n_groups++] = fact;
     }
-    return PS_OK;
+    return nomem ? ps_fail_nomem(err) : PS_OK;
 }
 
 /* --- PyTorch's own account of its process groups ---------------------------------------------------------------- */
@@ -132,13 +141,13 @@ static const ps_literal *ranks_of(const ps_literal *group, ps_arena *arena, bool
     return ranks != NULL && ranks->kind == PS_LITERAL_ARRAY ? ranks : NULL;
 }
 
-static ps_group_fact group_fact(const ps_literal *group, const ps_literal *ranks, int64_t own) {
+static ps_group_fact group_fact(const ps_literal *group, const ps_literal *ranks, int64_t own,
+                                ps_arena *arena, bool *nomem) {
     const char *name = ps_literal_str(ps_literal_get(group, "pg_name"));
     const char *text = ps_literal_str(ps_literal_get(group, "pg_desc"));
-    ps_group_fact fact = {.comm_name = name != NULL ? name : "",
-                          .group_name = is_pipeline_group(text) ? "pp"
-                                        : text != NULL          ? text
-                                                                : "",
+    const char *purpose = is_pipeline_group(text) ? "pp" : text != NULL ? text : "";
+    ps_group_fact fact = {.comm_name = keep_topology_text(name != NULL ? name : "", arena, nomem),
+                          .group_name = keep_topology_text(purpose, arena, nomem),
                           .group_rank = -1,
                           .n_ranks = -1,
                           .first_rank = -1};
@@ -155,8 +164,8 @@ static ps_group_fact group_fact(const ps_literal *group, const ps_literal *ranks
     return fact;
 }
 
-static ps_code read_pg_config(const ps_literal *config, int64_t own, ps_arena *arena,
-                              ps_rank_facts *out, ps_err *err) {
+static ps_code read_pg_config(const ps_literal *config, int64_t own, ps_arena *scratch,
+                              ps_arena *arena, ps_rank_facts *out, ps_err *err) {
     size_t n = 0;
     bool nomem = false;
     for (const ps_literal *g = config->child; g != NULL; g = g->next) {
@@ -167,14 +176,15 @@ static ps_code read_pg_config(const ps_literal *config, int64_t own, ps_arena *a
         return ps_fail_nomem(err);
     }
     for (const ps_literal *g = config->child; g != NULL; g = g->next) {
-        const ps_literal *ranks = ranks_of(g, arena, &nomem);
-        out->groups[out->n_groups++] = group_fact(g, ranks, own);
+        const ps_literal *ranks = ranks_of(g, scratch, &nomem);
+        out->groups[out->n_groups++] = group_fact(g, ranks, own, arena, &nomem);
     }
     return nomem ? ps_fail_nomem(err) : PS_OK;
 }
 
-static ps_code read_distributed_info(const ps_literal *info, const ps_trace *trace, ps_arena *arena,
-                                     ps_rank_facts *out, ps_diag *diag, ps_err *err) {
+static ps_code read_distributed_info(const ps_literal *info, const ps_trace *trace,
+                                     ps_arena *scratch, ps_arena *arena, ps_rank_facts *out,
+                                     ps_diag *diag, ps_err *err) {
     int64_t own = -1;
     const char *rank = ps_trace_meta(trace, "rank");
     const ps_literal *config = ps_literal_get(info, "pg_config");
@@ -185,7 +195,7 @@ static ps_code read_distributed_info(const ps_literal *info, const ps_trace *tra
         out->world_size = positive(info, "distributedInfo", "world_size", diag);
     }
     bool usable = config != NULL && config->kind == PS_LITERAL_ARRAY && out->n_groups == 0;
-    return usable ? read_pg_config(config, own, arena, out, err) : PS_OK;
+    return usable ? read_pg_config(config, own, scratch, arena, out, err) : PS_OK;
 }
 
 /* What pipescope's recorder noted, or the profiler. */
@@ -210,14 +220,17 @@ static void read_job_sizes(const ps_literal *args, ps_rank_facts *out, ps_diag *
     out->world_size = positive(args, ARGS, "world_size", diag);
 }
 
-ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
-                           ps_diag *diag, ps_err *err) {
+/* Entries are read into `scratch`: they list the ranks of every group of this one, and facts stay until all ranks are read. */
+static ps_code read_rank_facts(const ps_trace *trace, ps_arena *scratch, ps_arena *arena,
+                               ps_rank_facts *out, ps_diag *diag, ps_err *err) {
     *out = (ps_rank_facts){0};
     bool nomem = false;
-    const ps_literal *pp_info = topology_entry(trace, "pp_info", arena, diag, &nomem);
-    const ps_literal *args = topology_entry(trace, "distributed_args", arena, diag, &nomem);
-    const ps_literal *groups = topology_entry(trace, "parallel_group_info", arena, diag, &nomem);
-    const ps_literal *info = topology_entry(trace, "distributedInfo", arena, diag, &nomem);
+    const ps_literal *pp_info = topology_entry(trace, "pp_info", scratch, diag, &nomem);
+    const ps_literal *args = topology_entry(trace, "distributed_args", scratch, diag, &nomem);
+    const ps_literal *groups = topology_entry(trace, "parallel_group_info", scratch, diag, &nomem);
+    const ps_literal *info = topology_entry(trace, "distributedInfo", scratch, diag, &nomem);
+    out->pp_type =
+        keep_topology_text(ps_literal_str(ps_literal_get(pp_info, "pp_type")), arena, &nomem);
     if (nomem) {
         return ps_fail_nomem(err);
     }
@@ -225,7 +238,6 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     if (out->world_size == 0) {
         out->world_size = world_size_of_launcher(trace);
     }
-    out->pp_type = ps_literal_str(ps_literal_get(pp_info, "pp_type"));
     out->n_microbatches = positive(pp_info, "pp_info", "microbatch_num", diag);
     if (out->n_microbatches == 0) {
         out->n_microbatches = from_batch_sizes(pp_info, "pp_info", out->sizes.dp, diag);
@@ -235,8 +247,18 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     }
     ps_code code = ps_recorded_clock_read(trace, &out->clock, err);
     code = code == PS_OK ? read_topology_groups(groups, arena, out, err) : code;
-    return code == PS_OK && info != NULL ? read_distributed_info(info, trace, arena, out, diag, err)
-                                         : code;
+    return code == PS_OK && info != NULL
+               ? read_distributed_info(info, trace, scratch, arena, out, diag, err)
+               : code;
+}
+
+ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
+                           ps_diag *diag, ps_err *err) {
+    ps_arena scratch;
+    ps_arena_init(&scratch);
+    ps_code code = read_rank_facts(trace, &scratch, arena, out, diag, err);
+    ps_arena_fini(&scratch);
+    return code;
 }
 
 const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts) {

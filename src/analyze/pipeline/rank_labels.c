@@ -700,6 +700,7 @@ ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err 
             return ps_fail_nomem(err);
         }
     }
+    ps_shrink(&out->ops, &out->cap, out->n, sizeof *out->ops);
     ps_sort(out->ops, out->n, sizeof *out->ops, by_device);
     return PS_OK;
 }

@@ -183,6 +183,7 @@ static void filter(ps_mark_list *list, ps_diag *diag) {
         i = end;
     }
     list->n = kept;
+    ps_shrink(&list->marks, &list->cap, list->n, sizeof *list->marks);
     ps_sort(list->marks, list->n, sizeof *list->marks, compare_mark_starts);
 }
 

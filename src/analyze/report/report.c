@@ -10,6 +10,7 @@
 #include "analyze/report/report_gains.h"
 #include "analyze/report/report_gather.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 
 #define MAX_STEPS_NAMED 1000
@@ -114,30 +115,31 @@ static void take_chart(ps_report *report) {
     report->chart = report->chart_tables != NULL ? report->chart_tables->chart : NULL;
 }
 
-static const ps_chart_rank *chart_rank(const ps_report *report, int64_t rank, uint32_t *row) {
-    for (size_t r = 0; report->chart != NULL && r < report->chart->n_ranks; r++) {
-        if (report->chart->ranks[r].rank == rank) {
-            *row = (uint32_t)r;
-            return &report->chart->ranks[r];
-        }
-    }
-    return NULL;
-}
-
-/* The bubbles of every rank of the chart, whatever their order. */
+/* The rows of the chart and their bubbles, whatever their order. */
 typedef struct by_rank {
-    size_t *first; /* [n_ranks + 1]: those of row r are rows[first[r]] to rows[first[r + 1]] */
+    ps_idmap row_of; /* of each rank its first row */
+    size_t *first;   /* [n_ranks + 1]: those of row r are rows[first[r]] to rows[first[r + 1]] */
     uint32_t *rows;
 } by_rank;
 
+static bool put_first(ps_idmap *map, int64_t rank, size_t at) {
+    return ps_idmap_get(map, (uint64_t)rank) != PS_IDMAP_NONE ||
+           ps_idmap_put(map, (uint64_t)rank, (uint32_t)at);
+}
+
 static bool sort_bubbles(const ps_chart *chart, by_rank *out) {
     *out = (by_rank){.first = NULL};
+    ps_idmap_init(&out->row_of);
     if (chart == NULL) {
         return true;
     }
     out->first = ps_calloc(chart->n_ranks + 2, sizeof *out->first);
     out->rows = ps_calloc(chart->n_bubbles + 1, sizeof *out->rows);
-    if (out->first == NULL || out->rows == NULL) {
+    bool ok = out->first != NULL && out->rows != NULL;
+    for (size_t r = 0; ok && r < chart->n_ranks; r++) {
+        ok = put_first(&out->row_of, chart->ranks[r].rank, r);
+    }
+    if (!ok) {
         return false;
     }
     for (size_t i = 0; i < chart->n_bubbles; i++) {
@@ -153,6 +155,7 @@ static bool sort_bubbles(const ps_chart *chart, by_rank *out) {
 }
 
 static void free_by_rank(by_rank *x) {
+    ps_idmap_fini(&x->row_of);
     ps_free(x->first);
     ps_free(x->rows);
 }
@@ -249,7 +252,7 @@ static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
                               const by_rank *bubbles) {
     const ps_report_rank *facts = report->in->partials[r];
     ps_report_member *m = &report->members[report->n_members++];
-    uint32_t row = 0;
+    uint32_t row = ps_idmap_get(&bubbles->row_of, (uint64_t)report->in->ranks[r].rank);
     *m = (ps_report_member){.lang = report->findings.lang,
                             .facts = facts,
                             .rank = report->in->ranks[r].rank,
@@ -257,7 +260,7 @@ static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
                             .has_no_starts = facts->has_no_starts,
                             .has_no_ends = facts->has_no_ends};
     add_report_parts(m);
-    const ps_chart_rank *in_chart = chart_rank(report, m->rank, &row);
+    const ps_chart_rank *in_chart = row != PS_IDMAP_NONE ? &report->chart->ranks[row] : NULL;
     ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}
                                       : ps_job_place(job, m->rank, &facts->facts);
     m->stage = place.stage;
@@ -272,9 +275,9 @@ static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
     int64_t n_steps = any_step ? (int64_t)facts->n_rank_steps : 0;
     report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
     int64_t in_bubble_ns = 0;
-    bool ok = true;
+    bool ok = put_first(&report->member_at, m->rank, report->n_members - 1);
     if (in_chart != NULL) {
-        ok = measure_bubble(report, m, bubbles, row, &in_bubble_ns);
+        ok = ok && measure_bubble(report, m, bubbles, row, &in_bubble_ns);
         widen_steps(report, m, bubbles, row);
     } else {
         const int64_t *waits = facts->idle_ns[PS_ACTIVITY_RECEIVE];
@@ -625,6 +628,7 @@ static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *e
     ps_report report = {.in = in, .findings.lang = in->opts->lang};
     *shared = NULL;
     ps_thresholds_default(defaults);
+    ps_idmap_init(&report.member_at);
     ps_arena_init(&report.findings.arena);
     report.findings.thresholds = in->opts->thresholds != NULL ? in->opts->thresholds : defaults;
     take_chart(&report);
@@ -650,6 +654,7 @@ static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *e
     ps_skew_fini(&report.skew);
     ps_report_replay_fini(&report.replay);
     ps_free(report.waited);
+    ps_idmap_fini(&report.member_at);
     ps_free(report.members);
     ps_findings_fini(&report.findings);
     return code;

@@ -8,6 +8,7 @@
 #include "analyze/report/report_findings.h"
 #include "analyze/report/report_replay.h"
 #include "analyze/stats/intervals.h"
+#include "base/idmap.h"
 #include "model/chart.h"
 
 /* One rank in the report. */
@@ -90,6 +91,7 @@ typedef struct ps_report {
     ps_findings findings;
     ps_report_member *members; /* in rank order */
     size_t n_members;
+    ps_idmap member_at;            /* of each rank its first member */
     const ps_chart *chart;         /* or NULL */
     const ps_result *chart_tables; /* what came with it, or NULL */
     ps_report_job job;
@@ -133,6 +135,8 @@ enum { PS_STEP_TEXT = 128 };
 const char *ps_report_step_text(const ps_report *report, const ps_report_member *m,
                                 char out[PS_STEP_TEXT]);
 
+/* The first of that rank, which may be -1; NULL: none has it. */
+const ps_report_member *ps_report_first_of(const ps_report *report, int64_t rank);
 /* NULL: no member has that rank. A single capture is that of all findings, whatever its rank. */
 const ps_report_member *ps_report_member_of(const ps_report *report, int64_t rank);
 

@@ -11,20 +11,12 @@
 #include "analyze/report/report_advice.h"
 #include "analyze/stats/alike.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 #include "base/order.h"
 #include "base/sort.h"
 
 /* --- links ----------------------------------------------------------------------------------------------------------- */
-
-static const ps_report_member *member_of_rank(const ps_report *report, int64_t rank) {
-    for (size_t i = 0; i < report->n_members; i++) {
-        if (report->members[i].rank == rank) {
-            return &report->members[i];
-        }
-    }
-    return NULL;
-}
 
 static int64_t ms_to_ns(double ms) {
     return ms > 0 && ms < 1e12 ? (int64_t)(ms * 1e6) : 0;
@@ -77,7 +69,7 @@ static bool has_group(const ps_report_member *m, const char *key) {
 }
 
 const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank) {
-    const ps_report_member *m = member_of_rank(report, rank);
+    const ps_report_member *m = ps_report_first_of(report, rank);
     for (size_t i = 0; i < report->n_slow_links; i++) {
         const ps_report_slow_link *l = &report->slow_links[i];
         bool is_end = rank == l->source || rank == l->destination;
@@ -89,16 +81,19 @@ const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64
 }
 
 /* Steps of which the rank's tables tell links; 1 where they do not say which. */
-static int64_t n_steps_of_links(const ps_report_member *m) {
+static int64_t n_steps_of_links(ps_report *report, const ps_report_member *m) {
     const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    ps_idmap seen;
     int64_t n = 0;
+    ps_idmap_init(&seen);
     for (size_t i = 0; t != NULL && i < t->n_links; i++) {
-        bool is_new = true;
-        for (size_t k = 0; k < i && is_new; k++) {
-            is_new = t->links[k].step.id != t->links[i].step.id;
+        uint64_t step = t->links[i].step.id;
+        if (ps_idmap_get(&seen, step) == PS_IDMAP_NONE) {
+            report->findings.failed = !ps_idmap_put(&seen, step, 0) || report->findings.failed;
+            n++;
         }
-        n += is_new;
     }
+    ps_idmap_fini(&seen);
     return n > 0 ? n : 1;
 }
 
@@ -132,12 +127,10 @@ typedef struct met {
 
 static met first_part_of(const ps_report *report, const ps_matched_collective *x) {
     const ps_collective_part *part = &report->skew.parts[x->first];
-    met out = {NULL, NULL};
-    for (size_t i = 0; i < report->n_members && out.member == NULL; i++) {
-        const ps_report_member *m = &report->members[i];
-        out = m->index == part->rank ? (met){m, &m->facts->comm.ops[part->op]} : out;
-    }
-    return out;
+    PS_PLACE(size_t, at, 0, report->n_members, i, report->members[i].index < part->rank)
+    const ps_report_member *m = at < report->n_members ? &report->members[at] : NULL;
+    return m != NULL && m->index == part->rank ? (met){m, &m->facts->comm.ops[part->op]}
+                                               : (met){NULL, NULL};
 }
 
 static bool is_in_group(const met *x, const char *key) {
@@ -180,10 +173,11 @@ static int64_t longer_than_others_ns(const ps_report *report, const char *key) {
 
 /* What the slowest one would save at the median's speed: all links of a collective work at once. No more than the collectives of its
  * group take longer than others; where there are no others, than they are in transit. */
-static int64_t gain_of_link(const ps_report *report, const ps_report_member *m,
-                            const ps_slow_link *l, char bound[192]) {
+static int64_t gain_of_link(ps_report *report, const ps_report_member *m, const ps_slow_link *l,
+                            char bound[192]) {
     const ps_lang lang = report->findings.lang;
-    int64_t saved_ns = ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(m);
+    int64_t saved_ns =
+        ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(report, m);
     int64_t longer_ns = longer_than_others_ns(report, l->group);
     int64_t transit_ns = transit_in_group_ns(m, l->group);
     bound[0] = '\0';
@@ -213,7 +207,7 @@ static int64_t gain_of_link(const ps_report *report, const ps_report_member *m,
 static void say_links(ps_report *report, const ps_slow_links *found) {
     const ps_lang lang = report->findings.lang;
     const ps_slow_link *worst = &found->all[0];
-    const ps_report_member *m = member_of_rank(report, worst->source);
+    const ps_report_member *m = ps_report_first_of(report, worst->source);
     m = m != NULL ? m : &report->members[0];
     double share = 100 * worst->bandwidth / worst->median;
     char bound[192];
@@ -431,19 +425,77 @@ static bool is_odd(const ps_report *report, const ps_comm_op *op) {
     return unit >= 1 && op->size_bytes > LEAST_BYTES && fmod((double)op->size_bytes, unit) != 0;
 }
 
+/* A row of the profile's times, and the name of its operator: the tables write "name@group". */
+typedef struct named_time {
+    const char *name;
+    size_t n; /* of its bytes */
+    const ps_comm_time *row;
+} named_time;
+
+static named_time named_time_of(const ps_comm_tables *t, size_t i) {
+    const char *name = ps_comm_tables_text(t, t->times[i].op);
+    return (named_time){name, strcspn(name, "@"), &t->times[i]};
+}
+
+static int compare_names_of_times(const named_time *a, const named_time *b) {
+    int order = memcmp(a->name, b->name, a->n < b->n ? a->n : b->n);
+    return order != 0 ? order : a->n < b->n ? -1 : a->n > b->n;
+}
+
+static int by_name_of_time(const void *a, const void *b) {
+    const named_time *x = a;
+    const named_time *y = b;
+    int order = compare_names_of_times(x, y);
+    return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
 /* Operators bear one name in several groups or steps; their length tells them apart. */
+static bool is_time_of(const named_time *x, const named_time *op, double length_ms) {
+    return compare_names_of_times(x, op) == 0 &&
+           fabs(x->row->elapsed - length_ms) <= length_ms / 100;
+}
+
+static named_time name_of_op(const ps_report_member *m, const ps_comm_op *op) {
+    const char *name = ps_comm_text(&m->facts->comm, op->name);
+    return (named_time){name, strlen(name), NULL};
+}
+
 const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op) {
     const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
-    const char *name = ps_comm_text(&m->facts->comm, op->name);
-    double length_ms = (double)(op->end_ns - op->start_ns) / 1e6;
+    named_time name = name_of_op(m, op);
     for (size_t i = 0; t != NULL && i < t->n_times; i++) {
-        const ps_comm_time *row = &t->times[i];
-        const char *other = ps_comm_tables_text(t, row->op);
-        size_t n = strcspn(other, "@");
-        if (strlen(name) == n && strncmp(name, other, n) == 0 &&
-            fabs(row->elapsed - length_ms) <= length_ms / 100) {
-            return row;
+        named_time x = named_time_of(t, i);
+        if (is_time_of(&x, &name, (double)ps_comm_op_ns(op) / 1e6)) {
+            return x.row;
         }
+    }
+    return NULL;
+}
+
+/* The times of a member, by name, then as in its table. The caller frees it with ps_free(); NULL: memory is out. */
+static named_time *times_by_name(const ps_report_member *m, size_t *n) {
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    *n = t != NULL ? t->n_times : 0;
+    named_time *all = ps_calloc(*n + 1, sizeof *all);
+    for (size_t i = 0; all != NULL && i < *n; i++) {
+        all[i] = named_time_of(t, i);
+    }
+    if (all != NULL) {
+        ps_sort(all, *n, sizeof *all, by_name_of_time);
+    }
+    return all;
+}
+
+/* ps_report_comm_time() for many operators of one member. */
+static const ps_comm_time *time_among(const named_time *all, size_t n, const ps_report_member *m,
+                                      const ps_comm_op *op) {
+    named_time name = name_of_op(m, op);
+    PS_PLACE(size_t, at, 0, n, i, compare_names_of_times(&all[i], &name) < 0)
+    while (at < n && compare_names_of_times(&all[at], &name) == 0) {
+        if (is_time_of(&all[at], &name, (double)ps_comm_op_ns(op) / 1e6)) {
+            return all[at].row;
+        }
+        at++;
     }
     return NULL;
 }
@@ -457,23 +509,73 @@ static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
                        (ps_alike_facts){y->type.id, y->group.id, y->size_bytes}) == PS_ALIKE_SURE;
 }
 
-/* The shortest one of its like on any rank: who comes last does not wait. Few tell nothing: 0. */
-static int64_t shortest_alike(const ps_report *report, const ps_report_member *m,
-                              const ps_comm_op *op) {
-    int64_t shortest_ns = ps_comm_op_ns(op);
-    size_t n = 0;
-    for (size_t k = 0; k < report->n_members && !ps_str_is_none(op->group); k++) {
-        const ps_report_member *other = &report->members[k];
-        for (size_t i = 0; i < other->facts->comm.n; i++) {
-            const ps_comm_op *x = &other->facts->comm.ops[i];
-            if (x->size_bytes == op->size_bytes && is_network_text(m, op->type, other, x->type) &&
-                is_network_text(m, op->group, other, x->group)) {
-                shortest_ns = ps_comm_op_ns(x) < shortest_ns ? ps_comm_op_ns(x) : shortest_ns;
-                n++;
-            }
+/* Messages of odd size that are alike, over all ranks. */
+typedef struct odd_like {
+    const char *type, *group;
+    int64_t size_bytes;
+    int64_t shortest_ns;
+    size_t n;
+} odd_like;
+
+PS_COMPARE(by_odd_likeness, odd_like,
+           PS_BY(size_bytes) PS_BY_TEXT(type) PS_BY_TEXT(group) PS_BY(shortest_ns) PS_BY(n))
+
+typedef struct odd_likes {
+    odd_like *all; /* in the order of by_odd_likeness */
+    size_t n, cap;
+} odd_likes;
+
+static bool is_same_like(const odd_like *x, const odd_like *y) {
+    return x->size_bytes == y->size_bytes && strcmp(x->type, y->type) == 0 &&
+           strcmp(x->group, y->group) == 0;
+}
+
+/* Folds those from `first` on that are one. */
+static void fold_odd_likes(odd_likes *likes, size_t first) {
+    size_t kept = first;
+    ps_sort(likes->all + first, likes->n - first, sizeof *likes->all, by_odd_likeness);
+    for (size_t i = first; i < likes->n; i++) {
+        if (kept > first && is_same_like(&likes->all[kept - 1], &likes->all[i])) {
+            likes->all[kept - 1].n += likes->all[i].n; /* the shortest comes first */
+        } else {
+            likes->all[kept++] = likes->all[i];
         }
     }
-    return n >= PS_LEAST_ALIKE ? shortest_ns : 0;
+    likes->n = kept;
+}
+
+/* False when memory is out. */
+static bool gather_odd_likes(const ps_report *report, odd_likes *likes) {
+    for (size_t k = 0; k < report->n_members; k++) {
+        const ps_comm_list *comm = &report->members[k].facts->comm;
+        size_t first = likes->n;
+        for (size_t i = 0; i < comm->n; i++) {
+            const ps_comm_op *op = &comm->ops[i];
+            if (ps_str_is_none(op->group) || !is_odd(report, op)) {
+                continue;
+            }
+            if (!ps_grow(&likes->all, &likes->cap, likes->n + 1, SIZE_MAX / 2,
+                         sizeof *likes->all)) {
+                return false;
+            }
+            likes->all[likes->n++] =
+                (odd_like){ps_comm_text(comm, op->type), ps_comm_text(comm, op->group),
+                           op->size_bytes, ps_comm_op_ns(op), 1};
+        }
+        fold_odd_likes(likes, first);
+    }
+    fold_odd_likes(likes, 0);
+    return true;
+}
+
+/* The shortest one of its like on any rank: who comes last does not wait. Few tell nothing: 0. */
+static int64_t shortest_alike(const odd_likes *likes, const ps_report_member *m,
+                              const ps_comm_op *op) {
+    odd_like own = {ps_comm_text(&m->facts->comm, op->type),
+                    ps_comm_text(&m->facts->comm, op->group), op->size_bytes, INT64_MIN, 0};
+    PS_PLACE(size_t, at, 0, likes->n, i, by_odd_likeness(&likes->all[i], &own) < 0)
+    bool is_there = !ps_str_is_none(op->group) && at < likes->n;
+    return is_there && likes->all[at].n >= PS_LEAST_ALIKE ? likes->all[at].shortest_ns : 0;
 }
 
 /* Messages whose size is no multiple, and what of their time is transit: as the profile says, else at most what the
@@ -486,7 +588,8 @@ typedef struct odd_messages {
 
 #define MAX_LOOKED_UP 4096 /* operators whose times are looked for in the profile's tables */
 
-static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_messages *out) {
+static bool add_up_odd(const ps_report *report, const odd_likes *likes, const ps_report_member *m,
+                       odd_messages *out) {
     const ps_comm_op **all = ps_calloc(m->facts->comm.n + 1, sizeof *all);
     *out = (odd_messages){0};
     for (size_t i = 0; all != NULL && i < m->facts->comm.n; i++) {
@@ -495,13 +598,16 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
             all[out->n++] = op;
         }
     }
+    size_t n_times = 0;
+    bool looks_up = out->n > 0 && out->n <= MAX_LOOKED_UP;
+    named_time *times = looks_up ? times_by_name(m, &n_times) : NULL;
     ps_sort(all, out->n, sizeof *all, by_likeness);
     int64_t shortest_ns = 0;
     for (size_t i = 0; i < out->n; i++) {
         if (i == 0 || !are_alike(all[i - 1], all[i])) {
-            shortest_ns = shortest_alike(report, m, all[i]);
+            shortest_ns = shortest_alike(likes, m, all[i]);
         }
-        const ps_comm_time *row = out->n <= MAX_LOOKED_UP ? ps_report_comm_time(m, all[i]) : NULL;
+        const ps_comm_time *row = times != NULL ? time_among(times, n_times, m, all[i]) : NULL;
         bool is_said = row != NULL && row->transit >= 0;
         out->is_bound = out->is_bound || (!is_said && shortest_ns > 0);
         out->n_told += is_said || shortest_ns > 0;
@@ -511,8 +617,10 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
     if (m->facts->n_steps > 0) {
         out->transit_ns /= (int64_t)m->facts->n_steps;
     }
+    bool ok = all != NULL && (times != NULL || !looks_up);
+    ps_free(times);
     ps_free(all);
-    return all != NULL;
+    return ok;
 }
 
 /* How much faster aligned ones would be is not known. */
@@ -521,9 +629,11 @@ static void find_alignment(ps_report *report) {
     const ps_report_member *worst = NULL;
     odd_messages most = {0};
     size_t n_over = 0;
+    odd_likes likes = {0};
+    report->findings.failed = !gather_odd_likes(report, &likes) || report->findings.failed;
     for (size_t m = 0; m < report->n_members; m++) {
         odd_messages here;
-        if (!add_up_odd(report, &report->members[m], &here)) {
+        if (!add_up_odd(report, &likes, &report->members[m], &here)) {
             report->findings.failed = true;
         } else {
             n_over += ps_percent(here.transit_ns, report->step_ns) > 1;
@@ -531,6 +641,7 @@ static void find_alignment(ps_report *report) {
             most = here.transit_ns > most.transit_ns ? here : most;
         }
     }
+    ps_free(likes.all);
     if (worst == NULL || ps_percent(most.transit_ns, report->step_ns) <= 1) {
         return;
     }

@@ -795,6 +795,7 @@ void ps_report_pipeline(ps_report *report) {
         return;
     }
     ps_idmap_init(&p.part_steps);
+    ps_idmap_init(&p.stage_at);
     if (!ps_stages_find_parts(&p) || !ps_stages_sum(&p)) {
         report->findings.failed = true;
     }
@@ -811,6 +812,7 @@ void ps_report_pipeline(ps_report *report) {
         ps_report_find_schedule(report);
     }
     ps_idmap_fini(&p.part_steps);
+    ps_idmap_fini(&p.stage_at);
     ps_free(p.stages);
     ps_free(p.numbers);
     ps_free(p.of_number);

@@ -35,13 +35,15 @@ const char *ps_report_step_text(const ps_report *report, const ps_report_member 
     return out;
 }
 
+const ps_report_member *ps_report_first_of(const ps_report *report, int64_t rank) {
+    uint32_t at = ps_idmap_get(&report->member_at, (uint64_t)rank);
+    return at != PS_IDMAP_NONE ? &report->members[at] : NULL;
+}
+
 const ps_report_member *ps_report_member_of(const ps_report *report, int64_t rank) {
-    for (size_t i = 0; i < report->n_members; i++) {
-        if (report->n_members == 1 || (rank >= 0 && report->members[i].rank == rank)) {
-            return &report->members[i];
-        }
-    }
-    return NULL;
+    return report->n_members == 1 ? &report->members[0]
+           : rank >= 0            ? ps_report_first_of(report, rank)
+                                  : NULL;
 }
 
 bool ps_report_has_launches(const ps_report *report, int64_t rank) {

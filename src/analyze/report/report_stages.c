@@ -11,13 +11,8 @@
 typedef ps_report_stage stage;
 typedef ps_report_pipes pipes;
 
-static stage *stage_of_rank(pipes *p, int32_t rank) {
-    for (size_t i = 0; i < p->n; i++) {
-        if (p->stages[i].rank == rank) {
-            return &p->stages[i];
-        }
-    }
-    return NULL;
+static uint64_t stage_key(int32_t rank) {
+    return (uint64_t)(int64_t)rank;
 }
 
 static uint64_t part_key(int64_t step, int32_t pipeline) {
@@ -52,21 +47,24 @@ bool ps_stages_sum(pipes *p) {
     for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
         int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
         int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
-        stage *s = stage_of_rank(p, rank);
+        uint32_t at = ps_idmap_get(&p->stage_at, stage_key(rank));
         int32_t pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", first_pipeline);
         bool is_told = ps_column_int(bubble, r, "bubble", -1) >= 0; /* else the chart says why */
         if (!is_told || step == PS_STEP_OUTSIDE || ps_stages_is_part(p, step, pipeline)) {
             continue;
         }
-        if (s == NULL) {
-            if (!ps_grow(&p->stages, &p->cap, p->n + 1, UINT32_MAX, sizeof *p->stages)) {
+        if (at == PS_IDMAP_NONE) {
+            at = (uint32_t)p->n;
+            if (!ps_grow(&p->stages, &p->cap, p->n + 1, UINT32_MAX, sizeof *p->stages) ||
+                !ps_idmap_put(&p->stage_at, stage_key(rank), at)) {
                 return false;
             }
-            s = &p->stages[p->n++];
-            *s = (stage){.rank = rank,
-                         .stage = (int32_t)ps_column_int(bubble, r, "stage", -1),
-                         .pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", 0)};
+            p->stages[p->n++] =
+                (stage){.rank = rank,
+                        .stage = (int32_t)ps_column_int(bubble, r, "stage", -1),
+                        .pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", 0)};
         }
+        stage *s = &p->stages[at];
         s->n_steps++;
         s->busy_ns = ps_i64_plus(s->busy_ns, ps_column_int(bubble, r, "busy", 0));
         s->bubble_ns = ps_i64_plus(s->bubble_ns, ps_column_int(bubble, r, "bubble", 0));

@@ -17,13 +17,14 @@ typedef struct ps_report_stage {
     int64_t for_stages_ns, transfer_ns, other_ns;
 } ps_report_stage;
 
-/* Of a report with a chart; who made it frees stages, numbers, of_number and the map. */
+/* Of a report with a chart; who made it frees stages, numbers, of_number and the maps. */
 typedef struct ps_report_pipes {
     ps_report *report;
     ps_report_stage *
         stages; /* by pipeline, in the order of PipelineBubble's first step; those whose bubble is told */
     size_t n, cap;
-    int32_t *numbers; /* [n_numbers] the stages that they are, ascending */
+    ps_idmap stage_at; /* of each rank, where it is in `stages` */
+    int32_t *numbers;  /* [n_numbers] the stages that they are, ascending */
     size_t n_numbers, n_pipelines;
     const ps_report_stage **of_number; /* [n] scratch */
     int64_t step_ns;                   /* mean of the chart's */

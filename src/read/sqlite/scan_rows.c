@@ -396,7 +396,8 @@ static void sort_fields(rows *r) {
 
 static ps_code init_record(rows *r, ps_err *err) {
     r->order = ps_calloc(r->n_fields, sizeof *r->order);
-    r->cells = ps_calloc(r->n_fields, (N_SHAPES + 1) * sizeof *r->cells);
+    /* Not cleared: most tables of small profiles have a shape or two. */
+    r->cells = ps_realloc_array(NULL, r->n_fields + 1, (N_SHAPES + 1) * sizeof *r->cells);
     if (r->order == NULL || r->cells == NULL) {
         return ps_fail_nomem(err);
     }
