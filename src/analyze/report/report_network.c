@@ -533,6 +533,9 @@ static bool is_same_like(const odd_like *x, const odd_like *y) {
 /* Folds those from `first` on that are one. */
 static void fold_odd_likes(odd_likes *likes, size_t first) {
     size_t kept = first;
+    if (likes->n == first) {
+        return;
+    }
     ps_sort(likes->all + first, likes->n - first, sizeof *likes->all, by_odd_likeness);
     for (size_t i = first; i < likes->n; i++) {
         if (kept > first && is_same_like(&likes->all[kept - 1], &likes->all[i])) {
