@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ typedef struct held {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static held records[MAX_HELD];
 static size_t n_records, n_lost;
-static bool enabled[64], chosen[1200], subscribed, scoped;
+static bool enabled[64], chosen[1200], scoped;
+static atomic_bool subscribed; /* tests look, whatever thread is in here */
 static request_fn request;
 static complete_fn complete;
 static request_v2_fn request_v2;

@@ -415,7 +415,7 @@ class Errors(recording.Case):
         out, _ = self.run_python("import pipescope\ntry:\n    pipescope.open('.')\nexcept pipescope.LibraryNotFound as error:\n    print(error)\n",
                                  PIPESCOPE_ANALYSIS_LIBRARY=self.path("none.so"))
         self.assertIn("none.so", out)
-        self.assertIn("docs/python.md", out)
+        self.assertIn("pip install pipescope-training", out)
 
 
 class Ends(recording.Case):

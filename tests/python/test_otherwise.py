@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """Frameworks that look otherwise than the ones the adapters were written for: what they do goes on as without us, and it is said once."""
-import unittest
-
 import recording
 
 HEAD = """
@@ -147,4 +145,4 @@ print("ok")
 
 
 if __name__ == "__main__":
-    unittest.main()
+    recording.main()

@@ -155,9 +155,12 @@ static bool take_hold(void) {
     return holding;
 }
 
+/* Nothing to do for a thread that has no hold, or has let it go already: another may have it by now. */
 static void release_hold(void) {
-    holding = false;
-    atomic_store(&g.held, false);
+    if (holding) {
+        holding = false;
+        atomic_store(&g.held, false);
+    }
 }
 
 static bool subscribe(void) {
@@ -187,9 +190,6 @@ static bool subscribe(void) {
     } else if (result != PS_CUPTI_OK) {
         ps_rec_log_once("cupti_refused",
                         "CUPTI refuses (error %d): device times come from CUDA events", result);
-    }
-    if (result != PS_CUPTI_OK) {
-        release_hold();
     }
     return result == PS_CUPTI_OK;
 }
@@ -337,8 +337,12 @@ static bool cupti_open(const ps_rec_config *config) {
     if (config->level < PS_LEVEL_0) {
         return false; /* ranges only: CUDA events do that for less */
     }
+    if (!take_hold()) {
+        return false;
+    }
     if (!load_cupti(config) || ps_cupti.calls.GetVersion(&ps_cupti.version) != PS_CUPTI_OK ||
-        !take_hold() || !subscribe() || !set_up(config)) {
+        !subscribe() || !set_up(config)) {
+        release_hold();
         return false;
     }
     if (ps_cupti.version > PS_CUPTI_NEWEST) {
