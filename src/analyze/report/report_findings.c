@@ -28,7 +28,7 @@ const char *ps_finding_title(ps_lang lang, const ps_finding *finding) {
 }
 
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
-    bool is_judged = !f->is_of_part || !ps_rule_needs_all(rule);
+    bool is_judged = !f->is_of_part || !ps_rule_of(rule)->needs_all;
     return is_judged && value > f->thresholds[rule];
 }
 

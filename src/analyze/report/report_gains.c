@@ -99,76 +99,6 @@ void ps_report_note_yields(ps_report *report, const ps_skew *skew) {
     ps_free(by_index);
 }
 
-/* --- what a rule counts ------------------------------------------------------------------------------------------------ */
-
-/* What part of a rank's time a rule counts: two rules of one kind may count the same time. */
-typedef enum time_kind {
-    TIME_OTHER,
-    TIME_OF_RANK, /* whatever one rank did, which others waited for */
-    TIME_IDLE,
-    TIME_COMPUTING,
-    TIME_COMMUNICATION,
-    TIME_COPIES,
-    TIME_BUBBLE
-} time_kind;
-
-/* Whose work gets less without the cause. */
-typedef enum time_scope {
-    FREES_ALL,  /* that of every rank, which may have the cause, too */
-    FREES_RANK, /* that of the finding's rank alone */
-    FREES_NONE  /* nobody's: they wait less */
-} time_scope;
-
-typedef struct rule_time {
-    time_kind kind;
-    time_scope scope;
-} rule_time;
-
-static rule_time time_of_rule(ps_rule_id rule) {
-    static const rule_time TIMES[PS_N_RULES] = {
-        [PS_RULE_FREE_SHARE] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_IDLE_DEVICE] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_BEFORE_FIRST_WORK] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_BLOCKING_COPY] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_BLOCKING_SYNC] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_GC_PAUSE] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_DATA_LOADING] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_HOST_OPTIMIZER] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_MODEL_BUFFERS] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_BUCKET_COPIES] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_OTHER_WORK] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_OPTIMISER_LAUNCHES] = {TIME_OTHER, FREES_NONE},
-        [PS_RULE_JIT_COMPILE] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_ALLOCATION] = {TIME_IDLE, FREES_NONE},
-        [PS_RULE_CONVERSION] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_LOW_MFU_ATTENTION] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_LOW_MFU_CONVOLUTION] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_LOW_MFU_GROUPED] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_EXPOSED_COPIES] = {TIME_COPIES, FREES_ALL},
-        [PS_RULE_TOP_KERNEL] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_LOW_MFU] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_KERNEL_VARIES] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_AICPU] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_UNIT_BOUND] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_FEW_BLOCKS] = {TIME_COMPUTING, FREES_ALL},
-        [PS_RULE_SLOW_KERNEL] = {TIME_COMPUTING, FREES_RANK},
-        [PS_RULE_HOST_WAITS_COMM] = {TIME_COMMUNICATION, FREES_ALL},
-        [PS_RULE_COMM_EXPOSED] = {TIME_COMMUNICATION, FREES_ALL},
-        [PS_RULE_COMM_OUTLIER] = {TIME_COMMUNICATION, FREES_ALL},
-        [PS_RULE_SLOW_LINK] = {TIME_COMMUNICATION, FREES_ALL},
-        [PS_RULE_ABSENT_RANK] = {TIME_OTHER, FREES_NONE}, /* waiting is in no other gain */
-        [PS_RULE_LATE_ARRIVAL] = {TIME_OF_RANK, FREES_RANK},
-        [PS_RULE_SLOW_RANK] = {TIME_OF_RANK, FREES_RANK},
-        [PS_RULE_BUBBLE] = {TIME_BUBBLE, FREES_NONE}, /* what stages have to do stays with them */
-        [PS_RULE_STAGE_IMBALANCE] = {TIME_BUBBLE, FREES_ALL},
-        [PS_RULE_STAGE_WAIT] = {TIME_BUBBLE, FREES_NONE},
-        [PS_RULE_TRANSFER_WAIT] = {TIME_BUBBLE, FREES_NONE},
-        [PS_RULE_OTHER_STALL] = {TIME_BUBBLE, FREES_NONE},
-        [PS_RULE_OTHER_SCHEDULE] = {TIME_BUBBLE, FREES_NONE},
-    };
-    return TIMES[rule];
-}
-
 /* --- the bound ------------------------------------------------------------------------------------------------------- */
 
 int64_t ps_report_own_ns(const ps_report_member *m) {
@@ -178,18 +108,20 @@ int64_t ps_report_own_ns(const ps_report_member *m) {
 
 /* What the device of the member works less without the cause, at most. */
 static int64_t removed_ns(const ps_finding *f, const ps_report_member *m) {
-    rule_time time = time_of_rule(f->rule);
-    if (time.kind == TIME_IDLE) {
+    const ps_rule *rule = ps_rule_of(f->rule);
+    if (rule->time == PS_TIME_IDLE) {
         return ps_report_hidden_in_time_ns(m);
     }
     int64_t gain_ns =
         ps_report_claims(f->rule) ? ps_report_claim_of(m, f->rule).gain_ns : f->gain_ns;
-    int64_t most_ns = time.kind == TIME_COMPUTING       ? m->computing_ns
-                      : time.kind == TIME_COMMUNICATION ? m->exposed_ns
-                      : time.kind == TIME_COPIES        ? m->copies_ns
-                                                        : ps_report_own_ns(m);
-    bool is_other_rank = time.scope == FREES_RANK && f->rank != m->rank;
-    return time.scope == FREES_NONE || is_other_rank ? 0 : gain_ns < most_ns ? gain_ns : most_ns;
+    int64_t most_ns = rule->time == PS_TIME_COMPUTING       ? m->computing_ns
+                      : rule->time == PS_TIME_COMMUNICATION ? m->exposed_ns
+                      : rule->time == PS_TIME_COPIES        ? m->copies_ns
+                                                            : ps_report_own_ns(m);
+    bool is_other_rank = rule->frees == PS_FREES_RANK && f->rank != m->rank;
+    return rule->frees == PS_FREES_NONE || is_other_rank ? 0
+           : gain_ns < most_ns                           ? gain_ns
+                                                         : most_ns;
 }
 
 /* How long a step takes at least without the cause, by the rank that then has most to do; NULL: no rank is known. */
@@ -323,15 +255,15 @@ static void say_step_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
 }
 
 /* Whether what the finding counts may lie before a wait. */
-static bool may_be_absorbed(time_kind kind) {
-    return kind == TIME_IDLE || kind == TIME_COMPUTING || kind == TIME_COPIES;
+static bool may_be_absorbed(ps_rule_time kind) {
+    return kind == PS_TIME_IDLE || kind == PS_TIME_COMPUTING || kind == PS_TIME_COPIES;
 }
 
 /* A tenth of the gain that depends on others is not worth a sentence. */
 static void say_absorbed(ps_report *report, ps_finding *f) {
     const ps_lang lang = report->findings.lang;
     char more[192];
-    if (f->gain_ns <= 0 || !may_be_absorbed(time_of_rule(f->rule).kind)) {
+    if (f->gain_ns <= 0 || !may_be_absorbed(ps_rule_of(f->rule)->time)) {
         return;
     }
     f->absorbed_ns = ps_report_absorbed_ns(report, f);
@@ -409,7 +341,7 @@ static void bound_by_warmup(ps_report *report, ps_finding *f) {
 static const ps_report_member *longest_beside(const ps_report *report, const ps_finding *f,
                                               int64_t *left_ns) {
     const ps_report_member *longest = NULL;
-    bool is_of_one = time_of_rule(f->rule).scope == FREES_RANK || f->rule == PS_RULE_SLOW_LINK;
+    bool is_of_one = ps_rule_of(f->rule)->frees == PS_FREES_RANK || f->rule == PS_RULE_SLOW_LINK;
     *left_ns = 0;
     for (size_t i = 0; is_of_one && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
@@ -512,22 +444,23 @@ static bool are_of_other_links(const ps_report *report, const ps_finding *x, con
 
 /* Whether both may count the same time, by what their rules look at. */
 static bool may_share(const ps_report *report, const ps_finding *x, const ps_finding *y) {
-    time_kind kx = time_of_rule(x->rule).kind;
-    time_kind ky = time_of_rule(y->rule).kind;
+    ps_rule_time kx = ps_rule_of(x->rule)->time;
+    ps_rule_time ky = ps_rule_of(y->rule)->time;
     const ps_report_member *m = ps_report_member_of(report, x->rank);
     bool of_one_rank = m != NULL && m == ps_report_member_of(report, y->rank);
     if (are_of_other_links(report, x, y)) {
         return false;
     }
-    if ((x->launches_ns > 0 && ky == TIME_IDLE) || (y->launches_ns > 0 && kx == TIME_IDLE)) {
+    if ((x->launches_ns > 0 && ky == PS_TIME_IDLE) || (y->launches_ns > 0 && kx == PS_TIME_IDLE)) {
         return true;
     }
-    if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
-        (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
+    if ((x->comm_ns > 0 && ky == PS_TIME_COMMUNICATION) ||
+        (y->comm_ns > 0 && kx == PS_TIME_COMMUNICATION)) {
         bool is_claimed = x->comm_ns > 0 ? ps_report_claims(x->rule) : ps_report_claims(y->rule);
         return x->rank < 0 || y->rank < 0 || of_one_rank || is_claimed; /* on each rank */
     }
-    return (kx == TIME_OF_RANK || ky == TIME_OF_RANK) ? of_one_rank : kx == ky && kx != TIME_OTHER;
+    return (kx == PS_TIME_OF_RANK || ky == PS_TIME_OF_RANK) ? of_one_rank
+                                                            : kx == ky && kx != PS_TIME_OTHER;
 }
 
 /* All that launches are in a gain for is a wait for the host, and a late host's finding has all of these. */
@@ -542,14 +475,14 @@ static const ps_intervals *spans_on(ps_report *report, const ps_finding *f,
                                     const ps_report_member *m, ps_intervals *room) {
     static const ps_intervals NOWHERE = {0};
     bool is_its = m == ps_report_member_of(report, f->rank);
-    rule_time time = time_of_rule(f->rule);
+    const ps_rule *rule = ps_rule_of(f->rule);
     if (f->n_spans_on > 0) {
         return &f->spans_on[m - report->members];
     }
     if (is_its) {
         return f->spans.n > 0 ? &f->spans : NULL;
     }
-    if (time.kind == TIME_COMPUTING && time.scope == FREES_RANK && f->spans.n > 0) {
+    if (rule->time == PS_TIME_COMPUTING && rule->frees == PS_FREES_RANK && f->spans.n > 0) {
         return &NOWHERE;
     }
     if (!ps_report_claim_spans(m, f->rule, room)) {
@@ -707,9 +640,9 @@ static void tell_links(ps_report *report) {
 static size_t finding_about(const ps_findings *list, int64_t rank) {
     for (size_t i = 0; i < list->n; i++) {
         const ps_finding *f = &list->all[i];
-        rule_time time = time_of_rule(f->rule);
-        bool is_of_rank =
-            time.kind == TIME_OF_RANK || (time.kind == TIME_COMPUTING && time.scope == FREES_RANK);
+        const ps_rule *rule = ps_rule_of(f->rule);
+        bool is_of_rank = rule->time == PS_TIME_OF_RANK ||
+                          (rule->time == PS_TIME_COMPUTING && rule->frees == PS_FREES_RANK);
         if (is_of_rank && f->rank == rank) {
             return i + 1;
         }

@@ -12,12 +12,18 @@ static const ps_rule_words CHINESE[PS_N_RULES] = {
 #undef X
 };
 
+enum { EVENTS_PART, EVENTS_ALL };
+
 static const ps_rule RULES[PS_N_RULES] = {
-#define X(id, name_, section_, threshold_, unit_, title_, rule_, advice_, ascend_, nvidia_)        \
+#define X(id, name_, section_, threshold_, unit_, events_, time_, frees_, title_, rule_, advice_,  \
+          ascend_, nvidia_)                                                                        \
     [PS_RULE_##id] = {.name = name_,                                                               \
                       .section = PS_SECTION_##section_,                                            \
                       .threshold = threshold_,                                                     \
                       .unit = PS_RULE_##unit_,                                                     \
+                      .needs_all = EVENTS_##events_,                                               \
+                      .time = PS_TIME_##time_,                                                     \
+                      .frees = PS_FREES_##frees_,                                                  \
                       .english = {title_, rule_, advice_, ascend_, nvidia_}},
 #include "analyze/report/report_rules.def"
 #undef X
@@ -47,50 +53,6 @@ static const char *unit_text(ps_lang lang, ps_rule_unit unit) {
     static const char *const UNITS[][PS_N_LANGS] = {
         {" %", " %"}, {" ms", " ms"}, {" bytes", " 字节"}, {" times", " 倍"}, {"", ""}};
     return UNITS[unit][lang];
-}
-
-bool ps_rule_needs_all(ps_rule_id rule) {
-    static const bool NEEDS[PS_N_RULES] = {
-        [PS_RULE_FREE_SHARE] = true,
-        [PS_RULE_IDLE_DEVICE] = true,
-        [PS_RULE_BEFORE_FIRST_WORK] = true,
-        [PS_RULE_LAUNCH_DELAY] = true,
-        [PS_RULE_BLOCKING_COPY] = true,
-        [PS_RULE_BLOCKING_SYNC] = true,
-        [PS_RULE_HOST_WAITS_COMM] = true,
-        [PS_RULE_DATA_LOADING] = true,
-        [PS_RULE_HOST_OPTIMIZER] = true,
-        [PS_RULE_OTHER_WORK] = true,
-        [PS_RULE_EXPOSED_COPIES] = true,
-        [PS_RULE_JIT_COMPILE] = true,
-        [PS_RULE_ALLOCATION] = true,
-        [PS_RULE_OPTIMISER_LAUNCHES] = true,
-        [PS_RULE_GC_PAUSE] = true,
-        [PS_RULE_MODEL_BUFFERS] = true,
-        [PS_RULE_BUCKET_COPIES] = true,
-        [PS_RULE_TOP_KERNEL] = true,
-        [PS_RULE_CONVERSION] = true,
-        [PS_RULE_MEMORY_BOUND] = true,
-        [PS_RULE_KERNEL_VARIES] = true,
-        [PS_RULE_AICPU] = true,
-        [PS_RULE_UNIT_BOUND] = true,
-        [PS_RULE_FUSIBLE] = true,
-        [PS_RULE_DYNAMIC_SHAPES] = true,
-        [PS_RULE_FEW_BLOCKS] = true,
-        [PS_RULE_SLOW_KERNEL] = true,
-        [PS_RULE_COMM_EXPOSED] = true,
-        [PS_RULE_COMM_OVER_COMPUTE] = true,
-        [PS_RULE_LATE_ARRIVAL] = true,
-        [PS_RULE_SLOW_RANK] = true,
-        [PS_RULE_RECEIVE_WAIT] = true,
-        [PS_RULE_BUBBLE] = true,
-        [PS_RULE_STAGE_IMBALANCE] = true,
-        [PS_RULE_STAGE_WAIT] = true,
-        [PS_RULE_TRANSFER_WAIT] = true,
-        [PS_RULE_OTHER_STALL] = true,
-        [PS_RULE_OTHER_SCHEDULE] = true,
-    };
-    return NEEDS[rule];
 }
 
 void ps_rule_value_text(ps_lang lang, const ps_rule *rule, double value, char *out, size_t size) {

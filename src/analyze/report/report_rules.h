@@ -33,6 +33,24 @@ typedef enum ps_rule_unit {
     PS_RULE_LEVEL  /* a bare number */
 } ps_rule_unit;
 
+/* What part of a rank's time a rule counts: two rules of one kind may count the same time. */
+typedef enum ps_rule_time {
+    PS_TIME_OTHER,   /* none of these, or waiting, which is in no other gain */
+    PS_TIME_OF_RANK, /* whatever one rank did, which others waited for */
+    PS_TIME_IDLE,
+    PS_TIME_COMPUTING,
+    PS_TIME_COMMUNICATION,
+    PS_TIME_COPIES,
+    PS_TIME_BUBBLE
+} ps_rule_time;
+
+/* Whose work gets less without the cause. */
+typedef enum ps_rule_frees {
+    PS_FREES_ALL,  /* that of every rank, which may have the cause, too */
+    PS_FREES_RANK, /* that of the finding's rank alone */
+    PS_FREES_NONE  /* nobody's: they wait less, and what stages have to do stays with them */
+} ps_rule_frees;
+
 typedef enum ps_vendor { PS_VENDOR_OTHER, PS_VENDOR_ASCEND, PS_VENDOR_NVIDIA } ps_vendor;
 
 /* What a rule says in one language. */
@@ -45,6 +63,9 @@ typedef struct ps_rule {
     ps_report_section section;
     double threshold; /* the default */
     ps_rule_unit unit;
+    bool needs_all; /* of a capture that holds a part of the events it can say nothing */
+    ps_rule_time time;
+    ps_rule_frees frees;
     ps_rule_words english;
 } ps_rule;
 
@@ -55,9 +76,6 @@ const char *ps_section_name(ps_report_section section); /* "dispatch", in any la
 /* The defaults. */
 void ps_thresholds_default(double out[PS_N_RULES]);
 
-/* Whether the rule looks at what lies between events (idle time, what runs beside what), at shares of all work, or compares ranks: of
- * a capture that holds a part of the events it can say nothing. */
-bool ps_rule_needs_all(ps_rule_id rule);
 /* The value with the rule's unit: "10 %", "1 ms", "3 times". */
 void ps_rule_value_text(ps_lang lang, const ps_rule *rule, double value, char *out, size_t size);
 /* The sentence of the rule with this threshold in it; cut when `size` is too small. */
