@@ -30,7 +30,7 @@ def members_of(body):
     names = []
     body = re.sub(r"\{[^{}]*\}", "", body)
     for declaration in body.split(";"):
-        declaration = re.sub(r"\[[^\]]*\]", "", declaration.strip())
+        declaration = re.sub(r"\[[^\]]*\]|: *\d+", "", declaration.strip())  # sizes of arrays, widths in bits
         pointer = re.search(r"\(\*(\w+)\)", declaration)
         parts = [pointer.group(1)] if pointer else declaration.split(",")
         names += [words[-1] for words in (re.findall(r"\w+", part) for part in parts) if words]
