@@ -1,5 +1,6 @@
 /* A line is put together on the stack and written by one write(2), so that lines of several processes and threads do not
- * mix. No lock is held while it is written: a file system that hangs, hangs the thread that has something to say alone. What was said is remembered by hashes: a text that hashes like another one is taken for said, which hardly ever happens. */
+ * mix. No lock is held while it is written: a file system that hangs stops only the thread that has something to say. What was
+ * said is remembered by hashes: a text that hashes like another one is taken for said, which hardly ever happens. */
 #include "record/ring/log.h"
 
 #include <errno.h>
