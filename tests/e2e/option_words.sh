@@ -1,6 +1,7 @@
 #!/bin/sh
 # One set of option words: which commands of src/cli/commands.def take the capture as -d PATH, say JSON by --json and --format json, take "-o -"
-# for the terminal, and refuse a step or pipeline that is not there with exit status 2. A new command needs a line here.
+# for the terminal, and refuse with exit status 2 a step that is no number, and (chart, report) a step or pipeline that is not there. A new
+# command needs a line here.
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh
