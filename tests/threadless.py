@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""threadless.py BUILD: the unit tests of a build, as a|b|c, in which no thread can run.
+"""threadless.py BUILD: the tests of a build, as unit.a|e2e.b, that the thread sanitizer has nothing to see in.
 
-None of the objects that such a test is linked of names a function that makes threads, or one that loads a library that could. The
-program itself does not tell: a sanitizer's runtime brings these functions into each.
+Unit tests in which no thread can run: none of the objects that such a test is linked of names a function that makes threads, or one
+that loads a library that could. The program itself does not tell: a sanitizer's runtime brings these functions into each.
+Scripts that do not say what runs side by side in them (`# threads: ...` among their first lines): they ask for other things of
+commands whose threads run in those that do.
 """
 import glob
 import os
@@ -39,7 +41,11 @@ def main(build):
         own = glob.glob(os.path.join(build, "tests", "CMakeFiles", test + ".dir", "unit", "*.o"))
         linked = {name for _, _, name in symbols(program, "--defined-only")}
         if own and not linked & makers and not any(names_maker(symbols(path)) for path in own):
-            threadless.append(test[len("test_"):])
+            threadless.append("unit." + test[len("test_"):])
+    for script in sorted(glob.glob(os.path.join(os.path.dirname(__file__), "e2e", "*.sh"))):
+        with open(script, encoding="utf-8") as lines:
+            if not any(line.startswith("# threads: ") for line in lines):
+                threadless.append("e2e." + os.path.basename(script)[:-len(".sh")])
     print("|".join(threadless))
 
 

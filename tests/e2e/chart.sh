@@ -1,5 +1,6 @@
 #!/bin/sh
 # chart: the worked example of docs/bubble.md to the digit, every output, the labels of an earlier run, and errors.
+# threads: ranks that are read side by side, rounds of pp_chart
 set -eu
 
 fail() {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # --cache: what a second run takes from there is, byte for byte, what the first one made, and no rank is read. A rank that changed is
 # read anew, and so is one whose entry is damaged.
+# threads: ranks, and a cache that several fill
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # cluster_analysis.db and files of the cluster: sets of modes, kinds of export, what is kept, what is refused, and what a
 # run says about it.
+# threads: every mode in one read, tables and files written side by side
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

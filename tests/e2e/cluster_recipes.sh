@@ -1,6 +1,7 @@
 #!/bin/sh
 # The recipes of docs/scale.md, with processes of this machine in the place of sbatch, kubectl and ssh: each ends with the results of one
 # process.
+# threads: shards of every mode
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

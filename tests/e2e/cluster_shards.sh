@@ -1,6 +1,7 @@
 #!/bin/sh
 # --shard, --reduce: a run that is shared out to processes makes, byte for byte, what one process makes, in however many parts and
 # threads. What is missing, damaged or foreign is named, and nothing is written.
+# threads: shards and reduces in 1, 2 and more threads
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

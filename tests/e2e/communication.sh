@@ -1,6 +1,7 @@
 #!/bin/sh
 # The modes of communication on a cluster of eight ranks, against what msprof-analyze writes for it, row by row; and on
 # captures of real training of every format.
+# threads: ranks of the modes of communication
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Timelines for other viewers: what is written is valid, complete, the same in both forms, and comes back as it was.
+# threads: inputs read and written side by side, blocks of large files
 set -eu
 . tests/e2e/lib/common.sh
 

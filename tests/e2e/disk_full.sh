@@ -1,5 +1,6 @@
 #!/bin/sh
 # No room while writing: reported, exit 1 or 4, and every database is as before or complete.
+# threads: writers that fail beside others
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

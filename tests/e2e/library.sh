@@ -1,6 +1,7 @@
 #!/bin/sh
 # libpipescope.so through its public header alone: the rows and pictures are those of the commands, numbers have a point in every locale, and
 # no symbol but those of the header is visible.
+# threads: a library that several threads ask
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # module_statistic on profiles that msprof-analyze has seen: the same rows but for what docs/differences.md explains, in
 # the database and in the sheet; what becomes of ranks without modules.
+# threads: workbooks in children beside threads
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

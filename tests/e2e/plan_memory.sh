@@ -1,5 +1,6 @@
 #!/bin/sh
 # plan --memory: what a layer takes is taken from what the ranks of the capture held, and said to be.
+# threads: splits that are searched side by side
 set -eu
 
 MB=1048576

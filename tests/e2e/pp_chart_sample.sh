@@ -1,5 +1,6 @@
 #!/bin/sh
 # The sample cluster gets the labels and the pairing that msprof-analyze gives it; a second run changes nothing.
+# threads: databases written side by side
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

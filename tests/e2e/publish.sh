@@ -1,6 +1,7 @@
 #!/bin/sh
 # Outputs appear whole or not at all: several programs at once, links and files of others beside them, runs that a signal ends,
 # inputs whose writer was killed.
+# threads: a signal while threads write
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Queries: figures are those of the commands that show them, over all captures of the repository; what is hostile ends with an error and
 # leaves nothing; docs/sql.md is what the program prints.
+# threads: ranks read for a statement, and its deadline
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

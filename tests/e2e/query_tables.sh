@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tables that modes and views make for a query: their columns are those of docs/sql.md, their figures those of the viewer and of the modes, every
 # example runs.
+# threads: modes that a statement runs
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

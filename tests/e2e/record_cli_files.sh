@@ -1,6 +1,7 @@
 #!/bin/sh
 # `pipescope record` around programs that record: what is found, recovered and said. Several processes, killed ones, those that
 # go on, two launches into one folder, a launch in a launch; `--recover`.
+# threads: the recorder and its writer
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

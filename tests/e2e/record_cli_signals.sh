@@ -1,5 +1,6 @@
 #!/bin/sh
 # Signals to `pipescope record` reach the command, and once; Ctrl+C and Ctrl+Z of a terminal too.
+# threads: the recorder when a signal comes
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Recording on an EMULATED CUDA driver (tests/programs/lib_cuda.c): programs that use a GPU, from `pipescope record` to the
 # database. What a real GPU does is looked at by record_gpu.sh, where there is one.
+# threads: the recorder, its writer and the thread of the device
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

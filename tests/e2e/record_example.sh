@@ -1,6 +1,7 @@
 #!/bin/sh
 # The training of examples/pipeline, recorded: what the charts say ran is what the processes say they ran, and the analyses
 # work on it as on any profile.
+# threads: the recorder in a program of several threads
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # What recordings say of where and how they were made: the environment, the clock, and what recording cost.
+# threads: facts that the writer says while the program runs
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # record_gpu.sh itself on the EMULATED driver and CUPTI (tests/programs/lib_cuda.c, lib_cupti.c), so that it is known to work on the day a
 # GPU is at hand: what it finds here says nothing of a real one.
+# threads: the recorder, its writer and the thread of the device
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

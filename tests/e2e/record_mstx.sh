@@ -1,6 +1,7 @@
 #!/bin/sh
 # mstx programs without change: attached by the environment, loaded before the program, linked; headers of two releases;
 # several shared objects; what is refused and counted.
+# threads: mstx from several threads
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

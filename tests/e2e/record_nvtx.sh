@@ -1,6 +1,7 @@
 #!/bin/sh
 # NVTX programs without change, through an emulation of NVTX's header: all functions, a second library with a table of its
 # own, an older header, streams by rules, categories and names, another tool behind.
+# threads: NVTX from several threads
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The library in programs of all kinds: loaded late and unloaded, recording begun by the option and by the program, windows,
 # folders that cannot be written to, a disk that is full.
+# threads: forks, unloading and windows beside the writer
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

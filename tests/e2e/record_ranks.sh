@@ -1,5 +1,6 @@
 #!/bin/sh
 # Charts of recordings whose rank nobody says, or only the launcher: run again, alone, of several, with ranges without a stream.
+# threads: the recorder and its writer
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # report: every output on a simulated cluster with a slow stage, the same bytes from any number of threads, inputs untouched.
+# threads: ranks in any number of threads
 set -eu
 
 fail() {

@@ -1,5 +1,6 @@
 #!/bin/sh
 # One thread or several: the same tables, the same text, the same files.
+# threads: ranks of every analysis in 1, 2 and 7 threads
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # --rank_list and --step_id: what is not chosen is left alone.
+# threads: ranks that are chosen
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

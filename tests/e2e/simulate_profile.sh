@@ -1,5 +1,6 @@
 #!/bin/sh
 # A simulated profile: the same options give the same bytes, the rows are there, nothing foreign is overwritten.
+# threads: ranks that are made side by side
 set -eu
 
 fail() {

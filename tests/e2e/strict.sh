@@ -1,5 +1,6 @@
 #!/bin/sh
 # --strict: a rank with counted errors fails before anything is written for it; without, the errors are counted.
+# threads: ranks that fail beside others
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

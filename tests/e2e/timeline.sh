@@ -1,5 +1,6 @@
 #!/bin/sh
 # pipescope timeline: both files say what the logs say, whatever logs are there, and the exit status tells what is missing.
+# threads: logs that are read side by side
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Several programs at once on one directory: each run succeeds or says that the databases are busy or were changed,
 # and what is there in the end is what one run makes.
+# threads: runs beside one another, threads in each
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # whatif on a job worked by hand, on questions, and on jobs that are not whole.
+# threads: steps and questions that run side by side
 set -eu
 
 cat > "$T/make.py" <<'PY'

@@ -1,5 +1,6 @@
 #!/bin/sh
 # --export_type xlsx: LibreOffice reads the same cells from the workbooks as stand in the csv files.
+# threads: workbooks in children beside threads
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh
