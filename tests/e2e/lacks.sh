@@ -12,39 +12,9 @@ truncate -s 50000 "$(database "$T/part" 3)"
 cp -Rp "$T/whole" "$T/loop"
 ln -s loop_ascend_pt "$T/loop/loop_ascend_pt"
 
-# content FILE: as text, whatever it is packed in
-content() {
-    python3 - "$1" <<'PY'
-import gzip
-import sqlite3
-import sys
-import zipfile
-
-path = sys.argv[1]
-with open(path, "rb") as file:
-    data = file.read()
-if data[:15] == b"SQLite format 3":
-    data = "\n".join(sqlite3.connect(path).iterdump()).encode()
-elif data[:2] == b"PK":
-    book = zipfile.ZipFile(path)
-    data = b"\n".join(book.read(name) for name in book.namelist())
-elif data[:2] == b"\x1f\x8b":
-    data = gzip.decompress(data)
-sys.stdout.buffer.write(data)
-PY
-}
-
-# tells FILE WHO WHY
-tells() {
-    { echo "$1" && content "$1"; } >"$T/content"
-    grep -q 'lacks\|Not in it' "$T/content" || fail "$1 does not say that something is lacking"
-    grep -qF "$2" "$T/content" || fail "$1 does not name $2: $(grep -a 'lacks\|Not in it' "$T/content" | head -c 600)"
-    grep -qF "$3" "$T/content" || fail "$1 does not say why: $3"
-}
-silent() {
-    content "$1" >"$T/content"
-    ! grep -q 'lacks"\|_lacks\|Not in it' "$T/content" || fail "$1 says that something is lacking"
-}
+tells() { python3 tests/e2e/lib/lacking.py tells "$@" || fail "tells $1, $2"; }
+silent() { python3 tests/e2e/lib/lacking.py silent "$@" || fail silent; }
+lists() { python3 tests/e2e/lib/lacking.py lists "$@" || fail lists; }
 
 # --- one file each ---
 
@@ -83,40 +53,31 @@ forms() {
 }
 
 forms 4 "$T/part"
-for file in "$out"/*; do
-    case $file in
-        */baseline.*) tells "$file" 'baseline, rank 3' 'cut off in page' ;;
-        *) tells "$file" 'rank 3' 'cut off in page' ;;
-    esac
-done
+tells 'rank 3' 'cut off in page' "$out"/*
+tells 'baseline, rank 3' 'cut off in page' "$out"/baseline.*
 # Data are data: one list in all of them.
-for command in chart report compare trace info; do
-    python3 - "$out/$command.json" <<'PY' || fail "$command: no list of what is lacking"
+python3 - "$out" <<'PY' || fail "no list of what is lacking"
 import json
 import sys
 
-lacks = json.load(open(sys.argv[1]))["lacks"]
-assert [(row["rank"], row["what"], row["mode"]) for row in lacks] == [(3, "rank 3", None)], lacks
-assert "cut off in page" in lacks[0]["reason"], lacks
+for command in ("chart", "report", "compare", "trace", "info"):
+    lacks = json.load(open("%s/%s.json" % (sys.argv[1], command)))["lacks"]
+    assert [(row["rank"], row["what"], row["mode"]) for row in lacks] == [(3, "rank 3", None)], (command, lacks)
+    assert "cut off in page" in lacks[0]["reason"], (command, lacks)
 PY
-done
 forms 4 "$T/loop"
-for file in "$out"/*; do
-    tells "$file" 'the search' loop_ascend_pt
-done
+tells 'the search' loop_ascend_pt "$out"/*
 forms 0 "$T/whole"
-for file in "$out"/*; do
-    silent "$file"
-done
+silent "$out"/*
 
 # --- rows of a query ---
 
 # What can hold nothing but rows has a file beside it, of the same form.
 for end in csv json jsonl; do
     run 4 query "$T/part" 'SELECT rank, count(*) FROM slice GROUP BY rank' -o "$T/rows.$end"
-    tells "$T/rows_lacks.$end" 'rank 3' 'cut off in page'
+    tells 'rank 3' 'cut off in page' "$T/rows_lacks.$end"
     run 4 query "$T/part" 'SELECT * FROM ClusterStepTraceTime' -o "$T/rows.$end"
-    tells "$T/rows_lacks.$end" 'rank 3' 'cut off in page'
+    tells 'rank 3' 'cut off in page' "$T/rows_lacks.$end"
     run 0 query "$T/part" 'SELECT rank, count(*) FROM slice WHERE rank < 3 GROUP BY rank' -o "$T/rows.$end"
     [ ! -e "$T/rows_lacks.$end" ] || fail "$end: lacks a rank that the query leaves out"
 done
@@ -140,13 +101,13 @@ for type in db csv json xlsx text; do
     out=$T/tables_$type
     run 4 cluster -m slow_rank,step_trace_time -d "$T/part" -o "$out" --export_type $type
     case $type in
-        db) tells "$out/cluster_analysis_output/cluster_analysis.db" 'rank 3' 'cut off in page' ;;
+        db) tells 'rank 3' 'cut off in page' "$out/cluster_analysis_output/cluster_analysis.db" ;;
         csv | json)
             for mode in slow_rank step_trace_time; do
-                tells "$(find "$out" -name "${mode}_lacks.$type")" 'rank 3' 'cut off in page'
+                tells 'rank 3' 'cut off in page' "$(find "$out" -name "${mode}_lacks.$type")"
             done
             ;;
-        *) find "$out" -name '*.xlsx' | while read -r book; do tells "$book" 'rank 3' 'cut off in page'; done ;;
+        *) find "$out" -name '*.xlsx' -exec python3 tests/e2e/lib/lacking.py tells 'rank 3' 'cut off in page' {} + || fail "$type" ;;
     esac
 done
 # In the database each mode has its own list: one that has been run over the whole lacks nothing, the other still does.
@@ -157,23 +118,17 @@ run 0 cluster -m slow_rank -d "$T/whole" -o "$T/tables_db"
     fail "$(sql "$db" .tables)"
 for type in csv json xlsx; do
     run 0 cluster -m slow_rank,step_trace_time -d "$T/whole" -o "$T/tables_$type" --export_type $type
-    find "$T/tables_$type" -type f | while read -r file; do
-        case $file in *_lacks*) fail "$file stays" ;; esac
-        silent "$file"
-    done
+    [ -z "$(find "$T/tables_$type" -type f -name '*_lacks*')" ] || fail "$type: lists of what is lacking stay"
+    find "$T/tables_$type" -type f -exec python3 tests/e2e/lib/lacking.py silent {} + || fail "$type"
 done
 
 # --- logs of workers ---
 
 cp -R "$DATA/paddle_logs/pp4_1f1b_2x2" "$T/logs"
 run 0 timeline --log_dir "$T/logs" -o "$T/lines"
-for file in "$T/lines"/*.json; do
-    silent "$file"
-done
+silent "$T/lines"/*.json
 log=$(find "$T/logs" -name 'workerlog.1' | sort | head -n 1)
 echo 'nothing of the profiler' >"$log"
 run 4 timeline --log_dir "$T/logs" -o "$T/lines"
-for file in "$T/lines"/*.json; do
-    tells "$file" workerlog.1 'no record of the job profiler'
-    python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["lacks"]) == 1' "$file" || fail "$file: no list"
-done
+tells workerlog.1 'no record of the job profiler' "$T/lines"/*.json
+lists "$T/lines"/*.json

@@ -14,6 +14,7 @@
 
 #include "analyze/comm/comm_list.h"
 #include "analyze/rank/kernel_args.h"
+#include "analyze/rank/kernel_facts.h"
 #include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -28,8 +29,7 @@ static bool add_cause_kernel(const ps_links *l, uint32_t i, ps_way *out) {
     const char *name = ps_trace_text(l->trace, s->name[i]);
     uint32_t call = l->call[i];
     uint32_t op = l->op[i];
-    const char *shapes = ps_input_shapes(l->trace, i);
-    shapes = shapes == NULL && op != PS_NONE ? ps_input_shapes(l->trace, op) : shapes;
+    const char *shapes = ps_kernel_shapes(l, i);
     ps_way_kernel k = {.start_ns = origin + s->start_ns[i],
                        .call_start_ns = PS_NO_TIME,
                        .call_end_ns = PS_NO_TIME,

@@ -8,6 +8,7 @@
 #include "analyze/derived/derived.h"
 #include "analyze/modules/module_tree.h"
 #include "analyze/rank/kernel_args.h"
+#include "analyze/rank/kernel_facts.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -62,9 +63,7 @@ static const char *type_of_kernel(const adding *a, uint32_t slice) {
 
 /* Where kernels know no shapes, those of the operator that launched them. Databases put quotes around them. */
 static void shapes_of_kernel(const adding *a, uint32_t slice, char *out, size_t size) {
-    const char *shapes = ps_input_shapes(a->trace, slice);
-    uint32_t op = a->links->op[slice];
-    shapes = shapes == NULL && op != PS_NONE ? ps_input_shapes(a->trace, op) : shapes;
+    const char *shapes = ps_kernel_shapes(a->links, slice);
     shapes = shapes != NULL ? shapes + strspn(shapes, "\"") : "";
     (void)snprintf(out, size, "%.*s", (int)strcspn(shapes, "\""), shapes);
 }

@@ -8,6 +8,7 @@
 #include "analyze/core/analysis.h"
 #include "analyze/core/result_table.h"
 #include "analyze/derived/derived.h"
+#include "analyze/rank/kernel_args.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/stats/stats.h"
@@ -21,60 +22,25 @@ enum { OP_NAME, OP_TYPE, TASK_TYPE, SHAPES };
 
 /* --- one rank ------------------------------------------------------------------------------------------- */
 
-/* Arguments that hold a text of the key, the better one first. */
-static const struct {
-    const char *arg;
-    int key;
-} WANTED[] = {
-    {"opType", OP_TYPE},
-    {"Type", OP_TYPE},
-    {"OP Type", OP_TYPE},
-    {"taskType", TASK_TYPE},
-    {"Accelerator Core", TASK_TYPE},
-    {"Task Type", TASK_TYPE},
-    {"inputShapes", SHAPES},
-    {"Input Shapes", SHAPES},
-};
-enum { N_WANTED = sizeof WANTED / sizeof *WANTED };
-
-static const char *const OPERATOR_SHAPES[] = {"Input Dims", "Input Shapes", "inputShapes"};
-
 typedef struct collector {
     const ps_map_input *in;
-    ps_str wanted[N_WANTED]; /* none, which is the key of no argument: no slice has it */
-    ps_str operator_shapes[3];
+    ps_kernel_keys keys;
+    ps_str operator_shapes[PS_N_INPUT_SHAPES];
     const ps_links *links; /* of a step, or of a profile that does not know types; else NULL */
     ps_value_adder adder;
 } collector;
 
-static ps_str text_arg(const ps_trace *t, uint32_t slice, const ps_str *wanted, size_t n) {
-    ps_arg arg;
-    for (ps_arg_iter it = ps_trace_args(t, slice); ps_arg_next(&it, &arg);) {
-        bool is_text = arg.type == PS_ARG_STR || arg.type == PS_ARG_JSON;
-        for (size_t i = 0; is_text && i < n; i++) {
-            if (!ps_str_is_none(wanted[i]) && ps_str_eq(arg.key, wanted[i])) {
-                return arg.u.s;
-            }
-        }
-    }
-    return PS_STR_NONE;
+/* As the profiler wrote it, "N/A" too; none where it wrote nothing. */
+static ps_str written_text(const ps_arg *field) {
+    return field->type == PS_ARG_STR && !ps_str_is_none(field->key) ? field->u.s : PS_STR_NONE;
 }
 
 static void read_compute_op_args(const collector *c, uint32_t slice, ps_str keys[PS_SUM_KEYS]) {
-    int best[PS_SUM_KEYS] = {N_WANTED, N_WANTED, N_WANTED, N_WANTED};
-    ps_arg arg;
-    for (ps_arg_iter it = ps_trace_args(c->in->trace, slice); ps_arg_next(&it, &arg);) {
-        if (arg.type != PS_ARG_STR) {
-            continue;
-        }
-        for (int w = 0; w < N_WANTED; w++) {
-            int key = WANTED[w].key;
-            if (ps_str_eq(arg.key, c->wanted[w]) && w < best[key]) {
-                best[key] = w;
-                keys[key] = arg.u.s;
-            }
-        }
-    }
+    ps_arg fields[PS_N_KERNEL_FIELDS];
+    ps_kernel_read(&c->keys, slice, fields);
+    keys[OP_TYPE] = written_text(&fields[PS_KERNEL_TYPE]);
+    keys[TASK_TYPE] = written_text(&fields[PS_KERNEL_CORE]);
+    keys[SHAPES] = written_text(&fields[PS_KERNEL_IN_SHAPES]);
 }
 
 static ps_code need_links(collector *c, ps_err *err) {
@@ -101,7 +67,7 @@ static ps_code take_compute_op_kernel(collector *c, const ps_slices *s, uint32_t
         if (op != PS_NONE) {
             keys[OP_TYPE] = s->name[op];
             if (ps_str_is_none(keys[SHAPES])) {
-                keys[SHAPES] = text_arg(c->in->trace, op, c->operator_shapes, 3);
+                keys[SHAPES] = ps_input_shapes_by(c->in->trace, op, c->operator_shapes);
             }
         }
     }
@@ -134,13 +100,9 @@ static bool add_statistic(const ps_table *t, ps_value_adder *adder, ps_diag *dia
 static ps_code collect_compute_op(collector *c, ps_err *err) {
     const ps_trace *t = c->in->trace;
     const ps_slices *s = ps_trace_slices(t);
-    for (size_t i = 0; i < N_WANTED; i++) {
-        c->wanted[i] = ps_trace_find_text(t, WANTED[i].arg);
-    }
-    for (size_t i = 0; i < 3; i++) {
-        c->operator_shapes[i] = ps_trace_find_text(t, OPERATOR_SHAPES[i]);
-    }
-    ps_code code = ps_check_step(t, c->in->opts->step_id, err);
+    ps_find_input_shapes(t, c->operator_shapes);
+    ps_code code = ps_kernel_keys_init(&c->keys, t) ? ps_check_step(t, c->in->opts->step_id, err)
+                                                    : ps_fail_nomem(err);
     if (code == PS_OK && c->in->opts->step_id >= 0) {
         code = need_links(c, err);
     }
@@ -181,6 +143,7 @@ static ps_code map_compute_op(const ps_map_input *in, void **out, ps_err *err) {
         code = sums != NULL ? ps_value_adder_finish(&c.adder, sums, err) : ps_fail_nomem(err);
     }
     ps_value_adder_fini(&c.adder);
+    ps_kernel_keys_fini(&c.keys);
     if (code != PS_OK) {
         free_compute_op_partial(sums);
         return code;

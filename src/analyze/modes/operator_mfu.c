@@ -8,6 +8,7 @@
 #include "analyze/derived/derived.h"
 #include "analyze/mfu/mfu.h"
 #include "analyze/modes/module_mfu.h"
+#include "analyze/rank/kernel_facts.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
@@ -77,19 +78,6 @@ static bool keep_op_mfu(partial *part, const char *text, ps_str *out) {
     return !ps_str_is_none(*out);
 }
 
-/* Shapes stand with the kernel, or with the operator that launched it. */
-static const char *shapes_of(const ps_links *links, uint32_t slice, const char *const *keys,
-                             const char *op_key) {
-    for (; *keys != NULL; keys++) {
-        const char *text = ps_trace_arg_text(links->trace, slice, *keys);
-        if (text != NULL) {
-            return text;
-        }
-    }
-    uint32_t op = links->op[slice];
-    return op != PS_NONE && op_key != NULL ? ps_trace_arg_text(links->trace, op, op_key) : NULL;
-}
-
 static bool take_op_mfu_kernel(partial *part, const ps_links *links, const ps_mfu *mfu,
                                uint32_t slice) {
     const ps_slices *s = ps_trace_slices(links->trace);
@@ -101,10 +89,9 @@ static bool take_op_mfu_kernel(partial *part, const ps_links *links, const ps_mf
     }
     uint32_t op = links->op[slice];
     const char *op_name = op != PS_NONE ? ps_trace_text(links->trace, s->name[op]) : NULL;
-    const char *in = shapes_of(
-        links, slice, (const char *const[]){"inputShapes", "Input Shapes", NULL}, "Input Dims");
-    const char *out =
-        shapes_of(links, slice, (const char *const[]){"outputShapes", "Output Shapes", NULL}, NULL);
+    const char *in = ps_kernel_shapes(links, slice);
+    const char *out = ps_trace_arg_text(links->trace, slice, "outputShapes");
+    out = out != NULL ? out : ps_trace_arg_text(links->trace, slice, "Output Shapes");
     if (!keep_op_mfu(part, op_name, &r.op) ||
         !keep_op_mfu(part, ps_trace_text(links->trace, s->name[slice]), &r.kernel) ||
         !keep_op_mfu(part, ps_mfu_name_of(mfu, slice), &r.flops_name) ||

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-static const char *first_said(const ps_trace *trace, uint32_t slice, const char *const *keys) {
-    for (; *keys != NULL; keys++) {
-        const char *text = ps_trace_arg_text(trace, slice, *keys);
+static const char *first_said(const ps_trace *trace, uint32_t slice, const char *const *keys,
+                              size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const char *text = ps_trace_arg_text(trace, slice, keys[i]);
         if (text != NULL && text[0] != '\0' && strcmp(text, "N/A") != 0) {
             return text;
         }
@@ -13,13 +14,45 @@ static const char *first_said(const ps_trace *trace, uint32_t slice, const char 
 }
 
 const char *ps_kernel_type(const ps_trace *trace, uint32_t slice) {
-    static const char *const KEYS[] = {"opType", "Type", "OP Type", NULL};
-    return first_said(trace, slice, KEYS);
+    static const char *const KEYS[] = {"opType", "Type", "OP Type"};
+    return first_said(trace, slice, KEYS, sizeof KEYS / sizeof *KEYS);
 }
 
+const char *const PS_INPUT_SHAPES[PS_N_INPUT_SHAPES] = {"inputShapes", "Input Shapes", "Input Dims",
+                                                        "Input dims"};
+
 const char *ps_input_shapes(const ps_trace *trace, uint32_t slice) {
-    static const char *const KEYS[] = {"inputShapes", "Input Shapes", "Input Dims", NULL};
-    return first_said(trace, slice, KEYS);
+    return first_said(trace, slice, PS_INPUT_SHAPES, PS_N_INPUT_SHAPES);
+}
+
+bool ps_has_input_shapes(const ps_trace *trace, uint32_t slice) {
+    for (size_t i = 0; i < PS_N_INPUT_SHAPES; i++) {
+        if (ps_trace_arg_text(trace, slice, PS_INPUT_SHAPES[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ps_find_input_shapes(const ps_trace *trace, ps_str out[PS_N_INPUT_SHAPES]) {
+    for (size_t i = 0; i < PS_N_INPUT_SHAPES; i++) {
+        out[i] = ps_trace_find_text(trace, PS_INPUT_SHAPES[i]);
+    }
+}
+
+ps_str ps_input_shapes_by(const ps_trace *trace, uint32_t slice,
+                          const ps_str args[PS_N_INPUT_SHAPES]) {
+    ps_arg arg;
+    for (ps_arg_iter it = ps_trace_args(trace, slice); ps_arg_next(&it, &arg);) {
+        bool is_text =
+            arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER || arg.type == PS_ARG_JSON;
+        for (size_t i = 0; is_text && i < PS_N_INPUT_SHAPES; i++) {
+            if (!ps_str_is_none(args[i]) && ps_str_eq(arg.key, args[i])) {
+                return arg.u.s;
+            }
+        }
+    }
+    return PS_STR_NONE;
 }
 
 bool ps_core_is_aicpu(const char *core) {

@@ -11,8 +11,21 @@
  * is not there, empty, or "N/A", which low levels of profiling write. */
 const char *ps_kernel_type(const ps_trace *trace, uint32_t slice);
 
+/* The arguments that hold the shapes of the inputs of a kernel or an operator: as databases, CSV and torch.profiler call them; the
+ * better one first. */
+enum { PS_N_INPUT_SHAPES = 4 };
+extern const char *const PS_INPUT_SHAPES[PS_N_INPUT_SHAPES];
+
 /* Shapes of the inputs of a kernel or an operator, as the profiler writes them; NULL as above. */
 const char *ps_input_shapes(const ps_trace *trace, uint32_t slice);
+
+/* Whether a slice has such an argument, whatever it says. */
+bool ps_has_input_shapes(const ps_trace *trace, uint32_t slice);
+
+/* The same for those who look at many: the arguments' ids, none for those that no event of the trace has; the first such text of a slice. */
+void ps_find_input_shapes(const ps_trace *trace, ps_str out[PS_N_INPUT_SHAPES]);
+ps_str ps_input_shapes_by(const ps_trace *trace, uint32_t slice,
+                          const ps_str args[PS_N_INPUT_SHAPES]);
 
 /* Whether a type of task is one of the AI CPU: "AI_CPU", "AICPU", "AI_CPU_KERNEL". NULL is none. */
 bool ps_core_is_aicpu(const char *core);

@@ -3,30 +3,13 @@
 #include "base/alloc.h"
 
 bool ps_kernel_source_init(ps_kernel_source *v, const ps_links *links) {
-    static const char *const SHAPES[3] = {"inputShapes", "Input Shapes", "Input Dims"};
     *v = (ps_kernel_source){.links = links, .s = ps_trace_slices(links->trace)};
-    for (size_t i = 0; i < 3; i++) {
-        v->op_shapes[i] = ps_trace_find_text(links->trace, SHAPES[i]);
-    }
+    ps_find_input_shapes(links->trace, v->op_shapes);
     return ps_kernel_keys_init(&v->keys, links->trace);
 }
 
 void ps_kernel_source_fini(ps_kernel_source *v) {
     ps_kernel_keys_fini(&v->keys);
-}
-
-static ps_str shapes_of_op(const ps_kernel_source *v, uint32_t op) {
-    ps_arg arg;
-    for (ps_arg_iter it = ps_trace_args(v->links->trace, op); ps_arg_next(&it, &arg);) {
-        bool is_text =
-            arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER || arg.type == PS_ARG_JSON;
-        for (size_t i = 0; is_text && i < 3; i++) {
-            if (!ps_str_is_none(v->op_shapes[i]) && ps_str_eq(arg.key, v->op_shapes[i])) {
-                return arg.u.s;
-            }
-        }
-    }
-    return PS_STR_NONE;
 }
 
 void ps_kernel_facts_read(const ps_kernel_source *v, uint32_t slice, ps_kernel_facts *out) {
@@ -37,8 +20,16 @@ void ps_kernel_facts_read(const ps_kernel_source *v, uint32_t slice, ps_kernel_f
     uint32_t op = v->links->op[slice];
     if (op != PS_NONE && ps_str_is_none(out->type)) {
         out->type = v->s->name[op];
-        out->shapes = ps_str_is_none(out->shapes) ? shapes_of_op(v, op) : out->shapes;
+        out->shapes = ps_str_is_none(out->shapes)
+                          ? ps_input_shapes_by(v->links->trace, op, v->op_shapes)
+                          : out->shapes;
     }
+}
+
+const char *ps_kernel_shapes(const ps_links *links, uint32_t slice) {
+    const char *shapes = ps_input_shapes(links->trace, slice);
+    uint32_t op = links->op[slice];
+    return shapes == NULL && op != PS_NONE ? ps_input_shapes(links->trace, op) : shapes;
 }
 
 ps_slice_kind ps_communication_kind(const ps_slices *s) {

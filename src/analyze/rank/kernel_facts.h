@@ -11,7 +11,7 @@ typedef struct ps_kernel_source {
     const ps_links *links;
     const ps_slices *s;
     ps_kernel_keys keys;
-    ps_str op_shapes[3]; /* arguments of operators of the framework that hold shapes */
+    ps_str op_shapes[PS_N_INPUT_SHAPES]; /* their arguments that hold shapes */
 } ps_kernel_source;
 
 typedef struct ps_kernel_facts {
@@ -25,6 +25,9 @@ typedef struct ps_kernel_facts {
 bool ps_kernel_source_init(ps_kernel_source *v, const ps_links *links);
 void ps_kernel_source_fini(ps_kernel_source *v);
 void ps_kernel_facts_read(const ps_kernel_source *v, uint32_t slice, ps_kernel_facts *out);
+
+/* Shapes of a kernel's inputs, as the profiler writes them: its own, else those of the operator that launched it. NULL: nobody says. */
+const char *ps_kernel_shapes(const ps_links *links, uint32_t slice);
 
 /* Communication as operators; as kernels where there are none. */
 ps_slice_kind ps_communication_kind(const ps_slices *s);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/rank/kernel_args.h"
 #include "analyze/report/report_gather.h"
 #include "base/alloc.h"
 #include "base/literal.h"
@@ -70,22 +71,15 @@ static bool has_allocator_series(const ps_trace *trace) {
 
 /* What a profiler records of the host beside its operators and calls, as the capture shows it. */
 static void look_for_extras(const ps_trace *trace, ps_report_rank *r) {
-    static const char *const SHAPES[] = {"Input Dims", "Input dims", "inputShapes", "Input Shapes"};
     const ps_slices *s = ps_trace_slices(trace);
     size_t n_asked = 0;
     r->has_frames = s->n > 0 && memchr(s->kind, PS_SLICE_PYTHON, s->n) != NULL;
     r->has_allocations =
         !ps_str_is_none(ps_trace_find_text(trace, "[memory]")) || has_allocator_series(trace);
     for (uint32_t i = 0; i < s->n && n_asked < HOST_OPS_ASKED && !r->has_shapes; i++) {
-        ps_arg arg;
         bool is_op = s->kind[i] == PS_SLICE_HOST_OP;
         n_asked += is_op;
-        for (ps_arg_iter it = ps_trace_args(trace, i); is_op && ps_arg_next(&it, &arg);) {
-            const char *key = ps_trace_text(trace, arg.key);
-            for (size_t k = 0; k < sizeof SHAPES / sizeof *SHAPES; k++) {
-                r->has_shapes = r->has_shapes || strcmp(key, SHAPES[k]) == 0;
-            }
-        }
+        r->has_shapes = is_op && ps_has_input_shapes(trace, i);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "analyze/mfu/mfu.h"
 #include "analyze/rank/kernel_args.h"
+#include "analyze/rank/kernel_facts.h"
 #include "analyze/rank/shapes.h"
 #include "analyze/report/report_facts.h"
 #include "analyze/report/report_pmu.h"
@@ -47,9 +48,7 @@ typedef struct kernels {
 } kernels;
 
 static const char *shapes_of(const kernels *k, uint32_t slice) {
-    uint32_t op = k->links->op[slice];
-    const char *text = ps_input_shapes(k->trace, slice);
-    text = text == NULL && op != PS_NONE ? ps_input_shapes(k->trace, op) : text;
+    const char *text = ps_kernel_shapes(k->links, slice);
     return text != NULL ? text : "";
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm/topology.h"
+#include "analyze/rank/kernel_args.h"
 #include "model/recording.h"
 
 /* Whose options a remedy names. */
@@ -57,9 +58,8 @@ static bool has_memory(const ps_trace *t) {
 }
 
 static bool has_shapes(const ps_trace *t) {
-    static const char *const KEYS[] = {"Input Dims", "Input dims", "Input Shapes", "inputShapes"};
-    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-        if (!ps_str_is_none(ps_trace_find_text(t, KEYS[i]))) {
+    for (size_t i = 0; i < PS_N_INPUT_SHAPES; i++) {
+        if (!ps_str_is_none(ps_trace_find_text(t, PS_INPUT_SHAPES[i]))) {
             return true;
         }
     }
