@@ -172,7 +172,7 @@ bool ps_host_computing(const ps_links *links, const ps_host_ranges *ranges, ps_e
         }
     }
     if (*any) {
-        ps_leads_of_ops(leads, ranges->n);
+        ps_leads_of_ops(leads, ranges->n, 4);
     }
     for (size_t r = 0; *any && r < ranges->n; r++) {
         out[r].start_ns -= leads[r];

@@ -372,7 +372,7 @@ bool ps_inferred_widen(const ps_links *links, ps_inferred_list *list, bool *know
     *known = ok && around.transfers.n > 0;
     if (*known) {
         widen_all(links, &around, list, leads);
-        ps_leads_of_ops(leads, list->n);
+        ps_leads_of_ops(leads, list->n, list->n + 1); /* the shortest: no label is around them */
     }
     for (size_t i = 0; *known && i < list->n; i++) {
         list->ops[i].start_ns -= leads[i];

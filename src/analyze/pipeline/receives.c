@@ -103,13 +103,23 @@ int64_t ps_receives_for(const ps_receives *r, const ps_host_range *op, int64_t a
     return i != PS_NONE ? r->at[i].end_ns : INT64_MIN;
 }
 
-void ps_leads_of_ops(int64_t *leads, size_t n) {
-    static const int64_t MOST_NS = 1000000; /* some hundred lines of Python under a profiler */
-    int64_t shortest_ns = INT64_MAX;
+static size_t n_leads_up_to(const int64_t *leads, size_t n, int64_t most_ns) {
+    size_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        shortest_ns = leads[i] > 0 && leads[i] < shortest_ns ? leads[i] : shortest_ns;
+        found += leads[i] > 0 && leads[i] <= most_ns;
     }
-    for (size_t i = 0; shortest_ns <= MOST_NS && i < n; i++) {
-        leads[i] -= leads[i] > shortest_ns ? shortest_ns : leads[i];
+    return found;
+}
+
+void ps_leads_of_ops(int64_t *leads, size_t n, size_t one_of) {
+    static const int64_t MOST_NS = 1000000; /* some hundred lines of Python under a profiler */
+    size_t n_known = n_leads_up_to(leads, n, INT64_MAX);
+    size_t n_short = n_known / one_of + (n_known % one_of > 0);
+    if (n_short == 0 || n_leads_up_to(leads, n, MOST_NS) < n_short) {
+        return;
+    }
+    PS_PLACE(int64_t, own_ns, 0, MOST_NS, ns, n_leads_up_to(leads, n, ns) < n_short)
+    for (size_t i = 0; i < n; i++) {
+        leads[i] -= leads[i] > own_ns ? own_ns : leads[i];
     }
 }

@@ -36,9 +36,9 @@ int64_t ps_receives_until(const ps_receives *r, int64_t at_ns);
  * them, else the last receive until then. INT64_MIN: it received nothing. */
 int64_t ps_receives_for(const ps_receives *r, const ps_host_range *op, int64_t at_ns);
 
-/* leads[n]: of each op of a rank the time between what it waited for and its first operator, 0 where nothing tells. The shortest one,
- * if it is short, is how long the schedule takes to wake up and to call an op: taken off all. The rest is the op's own work outside
- * of operators. */
-void ps_leads_of_ops(int64_t *leads, size_t n);
+/* leads[n]: of each op of a rank the time between what it waited for and its first operator, 0 where nothing tells. The time that one
+ * in `one_of` ops stays within, where it is below a millisecond, is what the schedule takes to wake up and to call an op: taken off
+ * all. The rest is the op's own work outside of operators. */
+void ps_leads_of_ops(int64_t *leads, size_t n, size_t one_of);
 
 #endif
