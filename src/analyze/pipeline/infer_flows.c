@@ -293,11 +293,14 @@ static lead lead_of(const surroundings *around, int64_t start_ns, int64_t op_bef
 }
 
 /* The nodes that follow and have no flow: what adds up gradients. */
-static int64_t end_of_nodes(const surroundings *around, int64_t end_ns) {
-    for (size_t at = operator_from(around, end_ns);
-         at < around->n_ops && (around->ops[at].is_node || around->ops[at].start_ns < end_ns);
-         at++) {
-        end_ns = around->ops[at].end_ns > end_ns ? around->ops[at].end_ns : end_ns;
+static int64_t end_of_nodes(const surroundings *around, int64_t end_ns, int64_t next_ns) {
+    size_t at = operator_from(around, end_ns);
+    for (; at < around->n_ops && around->ops[at].start_ns < next_ns; at++) {
+        const operator_span *o = &around->ops[at];
+        if (!o->is_node && o->start_ns >= end_ns) {
+            break;
+        }
+        end_ns = o->end_ns > end_ns ? o->end_ns : end_ns;
     }
     return end_ns;
 }
@@ -329,7 +332,7 @@ static ps_inferred with_operators(const ps_links *links, const surroundings *aro
     const ps_slices *s = ps_trace_slices(links->trace);
     int64_t start_ns = s->start_ns[outermost_operator(links, op.first)];
     int64_t end_ns = ps_slice_end(s, outermost_operator(links, op.last));
-    end_ns = op.is_backward != 0 ? end_of_nodes(around, end_ns) : end_ns;
+    end_ns = op.is_backward != 0 ? end_of_nodes(around, end_ns, next_ns) : end_ns;
     op.start_ns = start_ns >= op_before_ns ? start_ns : op.start_ns;
     op.end_ns = end_ns <= next_ns ? end_ns : op.end_ns;
     return op;
