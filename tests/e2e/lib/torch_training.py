@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.pipelining import PipelineStage, schedules
 
-MICROBATCHES, ROWS, WIDTH, SLEEP_S = 4, 4, 32, 0.03
+MICROBATCHES, ROWS, WIDTH, SLEEP_S = 4, 4, 32, 0.06
 STEPS, PROFILED = 4, 2
 
 
