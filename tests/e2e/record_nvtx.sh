@@ -164,6 +164,14 @@ record_run "$T/refuses" env PIPESCOPE_NVTX_CHAIN="$PIPESCOPE_PROGRAMS/lib_nvtx_t
     "$client" >"$T/out"
 line 'push 0 1 2' "$T/out"
 
+# --- a tool that is loaded for as long as another thread waits for it: that one goes on, and then nobody has the tool ---
+rm -f "$T/tool"
+record_run "$T/waits" env PIPESCOPE_NVTX_CHAIN="$PIPESCOPE_PROGRAMS/lib_nvtx_tool.so" NVTX_TOOL_LOG="$T/tool" NVTX_TOOL_WAITS="$T/go" \
+    "$PIPESCOPE_PROGRAMS/nvtx_waits" >"$T/out"
+line 'second 1' "$T/out"
+same "$(cat "$T/tool")" loaded
+events "$(record_database "$T/waits")" | line "2|$none|second thread|default"
+
 # --- by `pipescope record`, which sets the environment; the rules by its option ---
 (
     unset NVTX_INJECTION64_PATH

@@ -52,7 +52,7 @@ static void emu_find(void *library, const char *name, void *function) {
 }
 
 /* 1 when a tool was loaded. What it leaves empty stays NULL: the header puts functions there that do nothing. */
-static int emu_load(void) {
+static inline int emu_load(void) {
     const char *path = getenv("NVTX_INJECTION64_PATH");
     void *library = path == NULL ? NULL : dlopen(path, RTLD_LAZY);
     NvtxInitializeInjectionNvtxFunc_t init = NULL;

@@ -111,6 +111,41 @@ static void test_receive_and_send_are_cut_off(void **context) {
     end_host_rank(trace, &o);
 }
 
+/* The trace says when what a label received had come: what the host does from then on is computing, by operators or not. Each receive
+ * has a label, which says for which op it is; times in us.
+ *
+ *   F0 of stage 1 waits from 1000 to 3000, sleeps, computes 9000-9500; meanwhile what F1 waits for comes, at 8000
+ *   F1 of stage 1 begins 10000, sleeps, computes 16000-16500
+ *   F0 of stage 0 receives nothing, begins 20000, computes 25000-26000
+ *   B0 waits from 30000 to 34000, its node runs 34200-36000: the schedule takes 200 of each op */
+static void test_receives_that_are_timed(void **context) {
+    (void)context;
+    enum { US = 1000 };
+    host_rank h = host_rank_new();
+    pp_outcome o;
+    label(&h, "PP:1RECV_F0", 100 * US, 200 * US);
+    label(&h, "gloo:recv", 150 * US, 3000 * US);
+    label(&h, "PP:1RECV_F1", 300 * US, 400 * US);
+    label(&h, "gloo:recv", 350 * US, 8000 * US);
+    label(&h, "PP:1F0", 1000 * US, 9600 * US);
+    (void)op(&h, "aten::mm", 9000 * US, 9500 * US);
+    label(&h, "PP:1F1", 10000 * US, 16600 * US);
+    (void)op(&h, "aten::mm", 16000 * US, 16500 * US);
+    label(&h, "PP:0F0", 20000 * US, 26100 * US);
+    (void)op(&h, "aten::mm", 25000 * US, 26000 * US);
+    label(&h, "PP:1RECV_B0", 27000 * US, 27100 * US);
+    label(&h, "gloo:recv", 27050 * US, 34000 * US);
+    label(&h, "PP:1B0", 30000 * US, 36000 * US);
+    (void)op(&h, "autograd::engine::evaluate_function: MmBackward0", 34200 * US, 36000 * US);
+    ps_trace *trace = chart_host_rank(&h, &o);
+    assert_int_equal(o.result.chart->n_ops, 4);
+    expect_host_op(&o, 0, PS_OP_F, 0, 3200 * US, 9600 * US);
+    expect_host_op(&o, 1, PS_OP_F, 1, 10200 * US, 16600 * US);
+    expect_host_op(&o, 2, PS_OP_F, 0, 20200 * US, 26100 * US);
+    expect_host_op(&o, 3, PS_OP_B, 0, 34200 * US, 36000 * US);
+    end_host_rank(trace, &o);
+}
+
 /* What is posted elsewhere leaves only the wait in the label, which is no operator. */
 static void test_wait_without_operator(void **context) {
     (void)context;
@@ -241,6 +276,8 @@ static void test_no_operators(void **context) {
 static void test_every_allocation_may_fail(void **context) {
     (void)context;
     host_rank h = host_rank_new();
+    label(&h, "PP:0RECV_F1", 1900, 1950);
+    label(&h, "gloo:recv", 1920, 2100);
     label(&h, "PP:(0F1;1I0)OVERLAP_F_B", 2000, 4000);
     uint32_t f = op(&h, "aten::mm", 2200, 2600);
     flow(&h, f, op(&h, "autograd::engine::evaluate_function: MmBackward0", 3400, 3900));
@@ -265,6 +302,7 @@ static void test_every_allocation_may_fail(void **context) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_receive_and_send_are_cut_off),
+        cmocka_unit_test(test_receives_that_are_timed),
         cmocka_unit_test(test_wait_without_operator),
         cmocka_unit_test(test_other_threads_do_not_count),
         cmocka_unit_test(test_transfers_while_computing),

@@ -586,52 +586,106 @@ static void tiny_operator(pp_tiny *t, const char *name, int64_t start, int64_t e
                            ps_builder_str(t->b, name, strlen(name)), start, end, 0);
 }
 
-/* The host sleeps in its modules, before and behind the operators of a forward:
+/* Widens ops, given from first to last operator in the trace's own times, and compares. */
+static void expect_widened(pp_tiny *t, const int64_t (*own)[3], const int64_t (*wide)[2], size_t n,
+                           bool told) {
+    ps_trace *trace = ps_builder_seal(t->b, NULL);
+    ps_links links;
+    ps_inferred ops[8];
+    assert_non_null(trace);
+    assert_int_equal(ps_links_init(&links, trace, NULL), PS_OK);
+    const ps_slices *s = ps_trace_slices(trace);
+    int64_t origin = ps_trace_origin_ns(trace);
+    for (size_t i = 0; i < n; i++) {
+        ops[i] = (ps_inferred){.start_ns = own[i][0] - origin,
+                               .end_ns = own[i][1] - origin,
+                               .is_backward = own[i][2] != 0};
+        for (uint32_t k = 0; k < s->n; k++) {
+            bool is_op = s->kind[k] == PS_SLICE_HOST_OP;
+            ops[i].first = is_op && s->start_ns[k] == ops[i].start_ns ? k : ops[i].first;
+            ops[i].last = is_op && ps_slice_end(s, k) == ops[i].end_ns ? k : ops[i].last;
+        }
+    }
+    ps_inferred_list list = {.ops = ops, .n = n};
+    bool known = false;
+    assert_true(ps_inferred_widen(&links, &list, &known));
+    assert_int_equal(known, told);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(ops[i].start_ns + origin, told ? wide[i][0] : own[i][0]);
+        assert_int_equal(ops[i].end_ns + origin, told ? wide[i][1] : own[i][1]);
+    }
+    ps_links_fini(&links);
+    ps_trace_free(trace);
+}
+
+/* The host sleeps in its modules, before and behind the operators of a forward, times in ms:
  *
  *   step begins 0, loader's operator 10-20, forward 100-110, hands over 130-140
  *   receive posted 140-145 and there at 180, forward 230-240 behind an item() at 185-190, hands over 250
+ *   receive there at 299.5, forward 300-310: half a millisecond is the schedule's own, of every op
  *   optimizer ends 400, forward 450-460 of the next step: what lies before it may be anything */
 static void test_work_outside_of_operators(void **context) {
     (void)context;
-    static const ps_inferred OPS[] = {{.start_ns = 100, .end_ns = 110},
-                                      {.start_ns = 230, .end_ns = 240},
-                                      {.start_ns = 450, .end_ns = 460}};
-    static const int64_t WIDE[][2] = {{100, 130}, {180, 250}, {450, 460}};
+    enum { MS = 1000000 };
+    static const int64_t OPS[][3] = {{100 * MS, 110 * MS, 0},
+                                     {230 * MS, 240 * MS, 0},
+                                     {300 * MS, 310 * MS, 0},
+                                     {450 * MS, 460 * MS, 0}};
+    /* The first as long before its operators as the second. */
+    static const int64_t WIDE[][2] = {{50 * MS + MS / 2, 130 * MS},
+                                      {180 * MS + MS / 2, 250 * MS},
+                                      {300 * MS, 310 * MS},
+                                      {450 * MS, 460 * MS}};
     for (int told = 1; told >= 0; told--) {
         pp_tiny t = pp_tiny_new();
-        pp_tiny_range(&t, "ProfilerStep#1", 0, 390);
-        tiny_operator(&t, "aten::stack", 10, 20);
-        tiny_operator(&t, "aten::mm", 100, 110);
-        tiny_operator(&t, "c10d::send", 130, 135);
-        tiny_operator(&t, "c10d::recv_", 140, 145);
+        pp_tiny_range(&t, "ProfilerStep#1", 0, 390 * MS);
+        tiny_operator(&t, "aten::stack", 10 * MS, 20 * MS);
+        tiny_operator(&t, "aten::mm", 100 * MS, 110 * MS);
+        tiny_operator(&t, "c10d::send", 130 * MS, 135 * MS);
+        tiny_operator(&t, "c10d::recv_", 140 * MS, 145 * MS);
         if (told == 1) {
-            pp_tiny_range(&t, "gloo:send", 135, 140);
-            pp_tiny_range(&t, "gloo:recv", 145, 180);
+            pp_tiny_range(&t, "gloo:send", 135 * MS, 140 * MS);
+            pp_tiny_range(&t, "gloo:recv", 145 * MS, 180 * MS);
+            pp_tiny_range(&t, "gloo:recv", 260 * MS, 299 * MS + MS / 2);
         }
-        tiny_operator(&t, "aten::item", 185, 190);
-        tiny_operator(&t, "aten::mm", 230, 240);
-        tiny_operator(&t, "c10d::send", 250, 255);
-        pp_tiny_range(&t, "Optimizer.step#SGD.step", 300, 400);
-        tiny_operator(&t, "aten::mm", 450, 460);
-        ps_trace *trace = ps_builder_seal(t.b, NULL);
-        assert_non_null(trace);
-        int64_t from = 10 - ps_trace_slices(trace)->start_ns[1]; /* of the trace's origin */
-        ps_inferred ops[N(OPS)];
-        for (size_t i = 0; i < N(OPS); i++) {
-            ops[i] = OPS[i];
-            ops[i].start_ns -= from;
-            ops[i].end_ns -= from;
-        }
-        ps_inferred_list list = {.ops = ops, .n = N(OPS)};
-        bool known = false;
-        assert_true(ps_inferred_widen(trace, &list, &known));
-        assert_int_equal(known, told);
-        for (size_t i = 0; i < N(OPS); i++) {
-            assert_int_equal(ops[i].start_ns + from, told == 1 ? WIDE[i][0] : OPS[i].start_ns);
-            assert_int_equal(ops[i].end_ns + from, told == 1 ? WIDE[i][1] : OPS[i].end_ns);
-        }
-        ps_trace_free(trace);
+        tiny_operator(&t, "aten::item", 185 * MS, 190 * MS);
+        tiny_operator(&t, "aten::mm", 230 * MS, 240 * MS);
+        tiny_operator(&t, "c10d::send", 250 * MS, 255 * MS);
+        tiny_operator(&t, "aten::mm", 300 * MS, 310 * MS);
+        pp_tiny_range(&t, "Optimizer.step#SGD.step", 320 * MS, 400 * MS);
+        tiny_operator(&t, "aten::mm", 450 * MS, 460 * MS);
+        expect_widened(&t, OPS, WIDE, N(OPS), told == 1);
     }
+}
+
+/* Flows lead to operators inside of others: linear holds the addmm, autograd's call of a node the node; the call that adds up a gradient
+ * has no flow. An op that follows another without a call of a library begins behind it. Times in ms.
+ *
+ *   receive there at 100, linear 150-160 with its addmm 152-158, hands over 170
+ *   receive there at 300, node 350-370 with 352-360, gradient 380-390 with 382-385, then a forward 450-460 with 451-455 */
+static void test_operators_around_flows(void **context) {
+    (void)context;
+    enum { MS = 1000000 };
+    static const int64_t OPS[][3] = {
+        {152 * MS, 158 * MS, 0}, {352 * MS, 360 * MS, 1}, {451 * MS, 455 * MS, 0}};
+    static const int64_t WIDE[][2] = {
+        {100 * MS, 170 * MS}, {300 * MS, 390 * MS}, {390 * MS, 460 * MS}};
+    pp_tiny t = pp_tiny_new();
+    pp_tiny_range(&t, "gloo:recv", 10 * MS, 100 * MS);
+    tiny_operator(&t, "c10d::recv_", 5 * MS, 9 * MS);
+    tiny_operator(&t, "aten::linear", 150 * MS, 160 * MS);
+    tiny_operator(&t, "aten::addmm", 152 * MS, 158 * MS);
+    tiny_operator(&t, "c10d::send", 170 * MS, 180 * MS);
+    tiny_operator(&t, "c10d::recv_", 181 * MS, 190 * MS);
+    pp_tiny_range(&t, "gloo:recv", 191 * MS, 300 * MS);
+    tiny_operator(&t, "autograd::engine::evaluate_function: AddmmBackward0", 350 * MS, 370 * MS);
+    tiny_operator(&t, "AddmmBackward0", 352 * MS, 360 * MS);
+    tiny_operator(&t, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+                  380 * MS, 390 * MS);
+    tiny_operator(&t, "aten::add_", 382 * MS, 385 * MS);
+    tiny_operator(&t, "aten::linear", 450 * MS, 460 * MS);
+    tiny_operator(&t, "aten::addmm", 451 * MS, 455 * MS);
+    expect_widened(&t, OPS, WIDE, N(OPS), true);
 }
 
 /* Flows of a host whose transfers nobody timed: the figure says that it is a bound. */
@@ -1019,6 +1073,7 @@ int main(void) {
         cmocka_unit_test(test_inferred_names_are_distinct),
         cmocka_unit_test(test_what_agrees_with_nothing_takes_no_name),
         cmocka_unit_test(test_work_outside_of_operators),
+        cmocka_unit_test(test_operators_around_flows),
         cmocka_unit_test(test_bubble_is_at_most),
         cmocka_unit_test(test_ranks_are_tried_as_stages),
         cmocka_unit_test(test_flows_alone_are_no_pipeline),

@@ -3,11 +3,13 @@
  *   Forward 2 |= empty_strided = c10d::recv_ = (waits) = linear = relu = c10d::send =|
  *   PP:3F2    |= (waits) = linear = relu =|
  *
- * Waiting for a transfer is no operator, so it needs no recognising: it lies between operators. */
+ * The wait lies before the first operator, and ends when what is received has come (gloo:recv ends). What the host does between that and
+ * the first operator is the label's own; where the trace does not time receives, nothing tells it from the wait. */
 #include "analyze/pipeline/host_computing.h"
 
 #include <stdlib.h>
 
+#include "analyze/pipeline/receives.h"
 #include "analyze/rank/span_index.h"
 #include "base/alloc.h"
 #include "model/comm_kernels.h"
@@ -55,11 +57,12 @@ static uint32_t range_of_operator(const ps_span_index *index, uint32_t slice) {
 /* --- computing --------------------------------------------------------------------------------------------------- */
 
 /* Of a range: what came before its last receive so far, the last call of a communication library, and where the first one
- * behind the computing so far began. */
+ * behind the computing so far began; of both parts of the computing, which call ended before it. */
 typedef struct computing_state {
     ps_extent before;
-    bool has_sent;
+    bool has_sent, has_received;
     int64_t call_end_ns, behind_ns;
+    int64_t lead_ns, lead_before_ns;
     uint32_t call_track;
 } computing_state;
 
@@ -79,7 +82,10 @@ static void take_call(computing_state *state, ps_extent *e, const ps_slices *s, 
     state->call_end_ns = ps_slice_end(s, slice);
     state->call_track = s->track[slice];
     state->has_sent = state->has_sent || !receives;
+    state->has_received = state->has_received || receives;
     if (receives && !state->has_sent && e->n_kernels > 0) {
+        state->lead_before_ns =
+            state->before.n_kernels == 0 ? state->lead_ns : state->lead_before_ns;
         join_computing(&state->before, e->start_ns, e->end_ns, e->n_kernels);
         *e = (ps_extent){0};
     }
@@ -98,13 +104,25 @@ static void take_operator(const ps_trace *trace, computing_state *state, ps_exte
         take_call(state, e, s, slice, name);
         return;
     }
+    state->lead_ns = e->n_kernels == 0 ? state->call_end_ns : state->lead_ns;
     join_computing(e, s->start_ns[slice], ps_slice_end(s, slice), 1);
     state->behind_ns = INT64_MAX;
 }
 
+/* How long before its first operator the host may have worked for the range: since the call of a library and the receive before; 0
+ * where nothing tells. */
+static int64_t lead_of(const computing_state *state, const ps_host_range *range,
+                       const ps_receives *receives, int64_t first_ns) {
+    int64_t came_ns = ps_receives_for(receives, range, first_ns);
+    bool is_told = receives->n > 0 && (!state->has_received || came_ns >= range->start_ns);
+    int64_t since_ns = state->lead_ns > range->start_ns ? state->lead_ns : range->start_ns;
+    since_ns = came_ns > since_ns ? came_ns : since_ns;
+    return is_told && since_ns < first_ns ? first_ns - since_ns : 0;
+}
+
 /* Behind its last operator the host still works for the range, up to where it hands the result over: nothing is awaited there.
  * A range without an operator, among others that have some, waited and computed nothing. */
-static void end_computing(const computing_state *state, const ps_host_range *range, ps_extent *e) {
+static void end_computing(computing_state *state, const ps_host_range *range, ps_extent *e) {
     const ps_extent *before = &state->before;
     int64_t until = state->behind_ns < range->end_ns ? state->behind_ns : range->end_ns;
     if (e->n_kernels == 0 && before->n_kernels == 0) {
@@ -113,6 +131,7 @@ static void end_computing(const computing_state *state, const ps_host_range *ran
     }
     if (before->n_kernels > 0 && before->end_ns - before->start_ns >= e->end_ns - e->start_ns) {
         join_computing(e, before->start_ns, before->end_ns, before->n_kernels);
+        state->lead_ns = state->lead_before_ns;
     }
     e->end_ns = until > e->end_ns ? until : e->end_ns;
 }
@@ -122,13 +141,17 @@ bool ps_host_computing(const ps_links *links, const ps_host_ranges *ranges, ps_e
     const ps_slices *s = ps_trace_slices(links->trace);
     ps_host_span *spans = NULL;
     ps_span_index index;
-    bool ok = holder_init(&index, &spans, links, ranges);
+    ps_receives receives;
+    bool ok = ps_receives_collect(links->trace, &receives);
+    ok = holder_init(&index, &spans, links, ranges) && ok;
     computing_state *states = ps_calloc(ranges->n, sizeof *states);
-    ok = ok && states != NULL;
+    int64_t *leads = ps_calloc(ranges->n, sizeof *leads);
+    ok = ok && states != NULL && leads != NULL;
     for (size_t r = 0; ok && r < ranges->n; r++) {
         out[r] = (ps_extent){0};
         states[r].call_track = PS_NONE;
         states[r].behind_ns = INT64_MAX;
+        states[r].call_end_ns = INT64_MIN;
     }
     for (uint32_t i = 0; ok && i < s->n; i++) {
         uint32_t r = s->kind[i] == PS_SLICE_HOST_OP ? range_of_operator(&index, i) : PS_NONE;
@@ -141,11 +164,21 @@ bool ps_host_computing(const ps_links *links, const ps_host_ranges *ranges, ps_e
         *any = *any || out[r].n_kernels > 0;
     }
     for (size_t r = 0; *any && r < ranges->n; r++) {
-        if (ps_host_range_holds_waits(links->trace, &ranges->ranges[r]) &&
-            ps_label_is_op(ranges->ranges[r].label.kind)) {
-            end_computing(&states[r], &ranges->ranges[r], &out[r]);
+        const ps_host_range *range = &ranges->ranges[r];
+        if (ps_host_range_holds_waits(links->trace, range) && ps_label_is_op(range->label.kind)) {
+            bool is_empty = out[r].n_kernels == 0 && states[r].before.n_kernels == 0;
+            end_computing(&states[r], range, &out[r]);
+            leads[r] = is_empty ? 0 : lead_of(&states[r], range, &receives, out[r].start_ns);
         }
     }
+    if (*any) {
+        ps_leads_of_ops(leads, ranges->n, 4);
+    }
+    for (size_t r = 0; *any && r < ranges->n; r++) {
+        out[r].start_ns -= leads[r];
+    }
+    ps_receives_fini(&receives);
+    ps_free(leads);
     ps_free(states);
     holder_fini(&index, spans);
     return ok;
@@ -153,9 +186,10 @@ bool ps_host_computing(const ps_links *links, const ps_host_ranges *ranges, ps_e
 
 /* --- pairs ------------------------------------------------------------------------------------------------------- */
 
-/* Of a range: the last end of operators whose backward a flow tells, the first start of a node of autograd. */
+/* Of a range: the last end of operators whose backward a flow tells, the first start of a node of autograd, and the last end of other
+ * operators in between. */
 typedef struct pair_halves {
-    int64_t forward_end_ns, backward_start_ns;
+    int64_t forward_end_ns, backward_start_ns, between_ns;
 } pair_halves;
 
 static bool is_pair(const ps_trace *trace, const ps_host_range *range) {
@@ -192,6 +226,20 @@ static void find_forward_ends(const ps_span_index *index, const ps_host_ranges *
     }
 }
 
+static void find_between(const ps_span_index *index, const ps_host_ranges *ranges,
+                         pair_halves *halves) {
+    const ps_trace *trace = index->links->trace;
+    const ps_slices *s = ps_trace_slices(trace);
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t r = s->kind[i] == PS_SLICE_HOST_OP ? range_of_operator(index, i) : PS_NONE;
+        int64_t end_ns = ps_slice_end(s, i);
+        if (r != PS_NONE && is_pair(trace, &ranges->ranges[r]) &&
+            end_ns <= halves[r].backward_start_ns && end_ns > halves[r].between_ns) {
+            halves[r].between_ns = end_ns;
+        }
+    }
+}
+
 static bool is_apart(const pair_halves *h) {
     return h->forward_end_ns != INT64_MIN && h->backward_start_ns != INT64_MAX &&
            h->forward_end_ns <= h->backward_start_ns;
@@ -200,7 +248,7 @@ static bool is_apart(const pair_halves *h) {
 /* The range becomes its forward; the result is its backward. */
 static ps_host_range split_pair(ps_host_range *range, const pair_halves *h) {
     ps_host_range backward = *range;
-    backward.start_ns = h->backward_start_ns;
+    backward.start_ns = h->between_ns;
     backward.label.kind = ps_action_op(range->label.second);
     backward.label.action = range->label.second;
     backward.label.stage = range->label.stage2;
@@ -247,11 +295,12 @@ bool ps_host_ranges_split_pairs(const ps_links *links, ps_host_ranges *ranges) {
     pair_halves *halves = ps_calloc(ranges->n, sizeof *halves);
     ok = ok && halves != NULL;
     for (size_t r = 0; ok && r < ranges->n; r++) {
-        halves[r] = (pair_halves){INT64_MIN, INT64_MAX};
+        halves[r] = (pair_halves){INT64_MIN, INT64_MAX, INT64_MIN};
     }
     if (ok) {
         find_nodes(&index, ranges, halves);
         find_forward_ends(&index, ranges, halves);
+        find_between(&index, ranges, halves);
         ok = split_all(ranges, halves);
     }
     ps_free(halves);

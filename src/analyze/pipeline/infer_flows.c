@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/pipeline/project.h"
+#include "analyze/pipeline/receives.h"
 #include "analyze/pipeline/recognise.h"
 #include "analyze/rank/autograd_threads.h"
 #include "analyze/rank/module_pairs.h"
@@ -83,9 +85,14 @@ static size_t cut(const ps_slices *s, pair *pairs, size_t n) {
 }
 
 static void inferred_widen(ps_inferred *op, const ps_slices *s, uint32_t slice) {
-    int64_t end = s->start_ns[slice] + s->dur_ns[slice];
-    op->start_ns = s->start_ns[slice] < op->start_ns ? s->start_ns[slice] : op->start_ns;
-    op->end_ns = end > op->end_ns ? end : op->end_ns;
+    if (s->start_ns[slice] < op->start_ns) {
+        op->start_ns = s->start_ns[slice];
+        op->first = slice;
+    }
+    if (ps_slice_end(s, slice) > op->end_ns) {
+        op->end_ns = ps_slice_end(s, slice);
+        op->last = slice;
+    }
 }
 
 PS_COMPARE(by_inferred_start, ps_inferred,
@@ -149,8 +156,14 @@ ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err
     bool ok = pairs != NULL && n_groups != SIZE_MAX &&
               ps_grow(&out->ops, &out->cap, 2 * n_groups + 1, UINT32_MAX, sizeof *out->ops);
     for (size_t k = 0; ok && k < n_groups; k++) {
-        out->ops[2 * k] = (ps_inferred){INT64_MAX, INT64_MIN, (int32_t)k, 0};
-        out->ops[2 * k + 1] = (ps_inferred){INT64_MAX, INT64_MIN, (int32_t)k, 1};
+        for (size_t half = 0; half < 2; half++) {
+            out->ops[2 * k + half] = (ps_inferred){.start_ns = INT64_MAX,
+                                                   .end_ns = INT64_MIN,
+                                                   .first = PS_NONE,
+                                                   .last = PS_NONE,
+                                                   .number = (int32_t)k,
+                                                   .is_backward = half == 1};
+        }
     }
     for (size_t i = 0; ok && i < n; i++) {
         inferred_widen(&out->ops[2 * (size_t)pairs[i].segment], s, pairs[i].forward);
@@ -177,6 +190,7 @@ typedef struct operator_span {
     int64_t start_ns, end_ns;
     int64_t latest_ns, latest_call_ns; /* ends, of this one and all before it */
     bool is_call;                      /* of a communication library */
+    bool is_node;                      /* autograd's call of one */
 } operator_span;
 
 typedef struct moments {
@@ -188,7 +202,7 @@ typedef struct surroundings {
     operator_span *ops; /* of the host, by start */
     size_t n_ops, cap_ops;
     moments transfers; /* their ends, in order */
-    moments ranges;    /* ends of other ranges: steps, optimizers, data loaders */
+    moments ranges;    /* ends of other ranges (steps, optimizers, data loaders), starts of steps */
 } surroundings;
 
 PS_COMPARE(by_start, operator_span, PS_BY(start_ns) PS_BY_DOWN(end_ns))
@@ -211,14 +225,18 @@ static bool look_around(const ps_trace *trace, surroundings *around) {
         bool is_call = ps_comm_is_library_call(ps_trace_text(trace, s->name[i]));
         int64_t end_ns = ps_slice_end(s, i);
         if (s->kind[i] == PS_SLICE_ANNOTATION) {
-            ok = add_moment(is_call ? &around->transfers : &around->ranges, end_ns);
+            ok = add_moment(is_call ? &around->transfers : &around->ranges, end_ns) &&
+                 (!ps_is_step_mark(trace, i) || add_moment(&around->ranges, s->start_ns[i]));
             continue;
         }
         ok = ps_grow(&around->ops, &around->cap_ops, around->n_ops + 1, UINT32_MAX,
                      sizeof *around->ops);
         if (ok) {
             around->ops[around->n_ops++] =
-                (operator_span){.start_ns = s->start_ns[i], .end_ns = end_ns, .is_call = is_call};
+                (operator_span){.start_ns = s->start_ns[i],
+                                .end_ns = end_ns,
+                                .is_call = is_call,
+                                .is_node = ps_is_backward_node(trace, i)};
         }
     }
     ps_sort(around->ops, around->n_ops, sizeof *around->ops, by_start);
@@ -249,19 +267,42 @@ static int64_t moment_until(const moments *m, int64_t at_ns) {
     return low > 0 ? m->at[low - 1] : INT64_MIN;
 }
 
+/* Where an op may begin: behind `since_ns` all that the host did is its own, if `is_told`; else some of it may be. */
+typedef struct lead {
+    int64_t since_ns;
+    bool is_told;
+} lead;
+
 /* Behind the op or the call of a communication library before it. Where a range of the program ended in between (a step, an optimizer, a data
  * loader), the host did other things. */
-static int64_t widened_start(const surroundings *around, int64_t start_ns, int64_t op_before_ns) {
+static lead lead_of(const surroundings *around, int64_t start_ns, int64_t op_before_ns) {
     size_t at = operator_from(around, start_ns);
     const operator_span *before = at > 0 ? &around->ops[at - 1] : NULL;
-    if (before == NULL || before->latest_ns > start_ns) {
-        return start_ns;
+    int64_t latest_ns = before != NULL ? before->latest_ns : INT64_MIN;
+    if (latest_ns > start_ns) {
+        return (lead){start_ns, true};
     }
-    int64_t behind_ns =
-        before->latest_call_ns > op_before_ns ? before->latest_call_ns : op_before_ns;
+    int64_t call_ns = before != NULL ? before->latest_call_ns : INT64_MIN;
+    int64_t behind_ns = call_ns > op_before_ns ? call_ns : op_before_ns;
     int64_t arrived_ns = moment_until(&around->transfers, start_ns);
-    bool is_own = behind_ns != INT64_MIN && behind_ns >= moment_until(&around->ranges, start_ns);
-    return !is_own ? start_ns : arrived_ns > behind_ns ? arrived_ns : behind_ns;
+    int64_t ended_ns = moment_until(&around->ranges, start_ns);
+    if (behind_ns == INT64_MIN || behind_ns < ended_ns) {
+        return (lead){ended_ns > latest_ns ? ended_ns : latest_ns, false};
+    }
+    return (lead){arrived_ns > behind_ns ? arrived_ns : behind_ns, true};
+}
+
+/* The nodes that follow and have no flow: what adds up gradients. */
+static int64_t end_of_nodes(const surroundings *around, int64_t end_ns, int64_t next_ns) {
+    size_t at = operator_from(around, end_ns);
+    for (; at < around->n_ops && around->ops[at].start_ns < next_ns; at++) {
+        const operator_span *o = &around->ops[at];
+        if (!o->is_node && o->start_ns >= end_ns) {
+            break;
+        }
+        end_ns = o->end_ns > end_ns ? o->end_ns : end_ns;
+    }
+    return end_ns;
 }
 
 static int64_t widened_end(const surroundings *around, int64_t end_ns) {
@@ -274,21 +315,72 @@ static int64_t widened_end(const surroundings *around, int64_t end_ns) {
                : end_ns;
 }
 
-bool ps_inferred_widen(const ps_trace *trace, ps_inferred_list *list, bool *known) {
-    surroundings around = {0};
-    bool ok = look_around(trace, &around);
+/* The outermost operator around one: flows lead to the operator of a node, which lies in autograd's call of the node. */
+static uint32_t outermost_operator(const ps_links *links, uint32_t slice) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    uint32_t around = links->parent[slice];
+    while (around != PS_NONE && s->kind[around] == PS_SLICE_HOST_OP) {
+        slice = around;
+        around = links->parent[slice];
+    }
+    return slice;
+}
+
+/* An op with all of its operators, up to the next op. */
+static ps_inferred with_operators(const ps_links *links, const surroundings *around, ps_inferred op,
+                                  int64_t op_before_ns, int64_t next_ns) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    int64_t start_ns = s->start_ns[outermost_operator(links, op.first)];
+    int64_t end_ns = ps_slice_end(s, outermost_operator(links, op.last));
+    end_ns = op.is_backward != 0 ? end_of_nodes(around, end_ns, next_ns) : end_ns;
+    op.start_ns = start_ns >= op_before_ns ? start_ns : op.start_ns;
+    op.end_ns = end_ns <= next_ns ? end_ns : op.end_ns;
+    return op;
+}
+
+/* The first op of a step waits for nothing that the trace tells. It began as long before its operators as the one behind it, which is of
+ * another microbatch, but not before what the host did until then. */
+static int64_t lead_as_next(const ps_inferred *first, int64_t since_ns, int64_t next_lead_ns) {
+    int64_t most_ns = since_ns == INT64_MIN ? next_lead_ns : first->start_ns - since_ns;
+    return next_lead_ns < most_ns ? next_lead_ns : most_ns;
+}
+
+/* Gives the ops their operators, and what may lie before and behind these; leads[n]: how long before its operators each began. */
+static void widen_all(const ps_links *links, const surroundings *around, ps_inferred_list *list,
+                      int64_t *leads) {
     int64_t op_before_ns = INT64_MIN; /* end of the op before, as its operators say */
     int64_t taken_ns = INT64_MIN;     /* and as it is now */
-    *known = ok && around.transfers.n > 0;
-    for (size_t i = 0; *known && i < list->n; i++) {
+    lead before = {0, true};
+    for (size_t i = 0; i < list->n; i++) {
         ps_inferred *op = &list->ops[i];
-        int64_t start_ns = widened_start(&around, op->start_ns, op_before_ns);
-        int64_t end_ns = op->end_ns;
-        op->start_ns = start_ns > taken_ns ? start_ns : op->start_ns;
-        op->end_ns = widened_end(&around, end_ns);
-        op_before_ns = end_ns > op_before_ns ? end_ns : op_before_ns;
+        int64_t next_ns = i + 1 < list->n ? op[1].start_ns : INT64_MAX;
+        *op = with_operators(links, around, *op, op_before_ns, next_ns);
+        lead own = lead_of(around, op->start_ns, op_before_ns);
+        op_before_ns = op->end_ns > op_before_ns ? op->end_ns : op_before_ns;
+        own.since_ns = own.since_ns > taken_ns ? own.since_ns : taken_ns;
+        leads[i] = own.is_told && op->start_ns > own.since_ns ? op->start_ns - own.since_ns : 0;
+        if (!before.is_told && own.is_told && op[-1].is_backward == op->is_backward) {
+            leads[i - 1] = lead_as_next(&op[-1], before.since_ns, leads[i]);
+        }
+        op->end_ns = widened_end(around, op->end_ns);
         taken_ns = op->end_ns > taken_ns ? op->end_ns : taken_ns;
+        before = own;
     }
+}
+
+bool ps_inferred_widen(const ps_links *links, ps_inferred_list *list, bool *known) {
+    surroundings around = {0};
+    int64_t *leads = ps_calloc(list->n, sizeof *leads);
+    bool ok = leads != NULL && look_around(links->trace, &around);
+    *known = ok && around.transfers.n > 0;
+    if (*known) {
+        widen_all(links, &around, list, leads);
+        ps_leads_of_ops(leads, list->n, list->n + 1); /* the shortest: no label is around them */
+    }
+    for (size_t i = 0; *known && i < list->n; i++) {
+        list->ops[i].start_ns -= leads[i];
+    }
+    ps_free(leads);
     ps_free(around.ops);
     ps_free(around.transfers.at);
     ps_free(around.ranges.at);

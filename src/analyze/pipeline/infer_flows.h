@@ -6,14 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/rank/links.h"
 #include "base/err.h"
 #include "model/trace.h"
 
 /* One forward or backward, on the host. */
 typedef struct ps_inferred {
     int64_t start_ns,
-        end_ns;     /* from the trace's origin: first start to last end of its operators */
-    int32_t number; /* of the pair it belongs to: forwards count on in the trace */
+        end_ns;           /* from the trace's origin: first start to last end of its operators */
+    uint32_t first, last; /* its operators that begin and end there */
+    int32_t number;       /* of the pair it belongs to: forwards count on in the trace */
     uint8_t is_backward;
 } ps_inferred;
 
@@ -28,11 +30,12 @@ typedef struct ps_inferred_list {
  * the backwards, another microbatch (or model piece) begins. A forward inside of a backward is recomputation and left
  * out. An empty list when the trace has no such flows. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err *err);
-/* In a trace without a device: work of the host outside of operators belongs to its op, too. An op begins behind the op, call and
- * transfer of a communication library before it, and ends where its result is handed over. *known: the trace says how long
+/* In a trace without a device: what the host does around the operators of an op belongs to it, too. It holds the operators around its
+ * first and last one, and nodes of autograd behind a backward's last one. It begins behind the op, call and transfer of a communication
+ * library before it, and ends where its result is handed over. *known: the trace says how long
  * transfers took (gloo:recv and the like); else ops stay as they are, and what the host did outside of operators is not told from waiting.
  * False when memory is out. */
-bool ps_inferred_widen(const ps_trace *trace, ps_inferred_list *list, bool *known);
+bool ps_inferred_widen(const ps_links *links, ps_inferred_list *list, bool *known);
 void ps_inferred_list_fini(ps_inferred_list *list);
 
 /* Forwards of a rank in a step. */

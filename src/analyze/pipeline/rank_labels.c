@@ -433,12 +433,12 @@ static ps_code read_flows(const ps_map_input *in, ps_rank_labels *out, ps_err *e
         spans[i] =
             (ps_host_span){found.ops[i].start_ns, found.ops[i].end_ns, PS_NONE, PS_NONE, false};
     }
+    bool known = true;
     if (ok && found.n > 0) {
         const ps_links *links = ps_derived_links(in->derived, NULL);
-        ok = links != NULL && ps_project(links, spans, found.n, extents, in->diag, NULL) == PS_OK;
+        ok = links != NULL && ps_project(links, spans, found.n, extents, in->diag, NULL) == PS_OK &&
+             (!out->host_times || ps_inferred_widen(links, &found, &known));
     }
-    bool known = true;
-    ok = ok && (!out->host_times || ps_inferred_widen(trace, &found, &known));
     out->n_narrow = known ? 0 : found.n;
     for (size_t i = 0; ok && i < found.n; i++) {
         const ps_inferred *f = &found.ops[i];
