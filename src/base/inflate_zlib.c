@@ -6,18 +6,29 @@
 
 #include "base/alloc.h"
 
+/* zlib asks for its window when it first has something for it: what was opened would end for want of memory in the middle. */
+enum { WINDOW_BYTES = (1 << MAX_WBITS) + 256 };
+
 struct ps_inflate_codec {
     z_stream stream;
+    bool has_window; /* to give: what is asked for next is that */
+    uint8_t window[WINDOW_BYTES];
 };
 
 static void *zlib_alloc(void *context, unsigned n, unsigned size) {
-    (void)context;
+    ps_inflate_codec *c = context;
+    if (c->has_window && n <= WINDOW_BYTES / size) {
+        c->has_window = false;
+        return c->window;
+    }
     return ps_calloc(n, size);
 }
 
 static void zlib_free(void *context, void *memory) {
-    (void)context;
-    ps_free(memory);
+    const ps_inflate_codec *c = context;
+    if (memory != c->window) {
+        ps_free(memory);
+    }
 }
 
 ps_inflate_codec *ps_inflate_codec_new(bool is_raw) {
@@ -26,12 +37,14 @@ ps_inflate_codec *ps_inflate_codec_new(bool is_raw) {
     if (c == NULL) {
         return NULL;
     }
+    c->stream.opaque = c;
     c->stream.zalloc = zlib_alloc;
     c->stream.zfree = zlib_free;
     if (inflateInit2(&c->stream, is_raw ? RAW : GZIP) != Z_OK) {
         ps_free(c);
         return NULL;
     }
+    c->has_window = true;
     return c;
 }
 
