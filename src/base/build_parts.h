@@ -12,6 +12,9 @@
 #ifndef PIPESCOPE_HAS_SERVE
 #define PIPESCOPE_HAS_SERVE 1
 #endif
+#ifndef PIPESCOPE_HAS_ISAL /* no part: zlib stands in */
+#define PIPESCOPE_HAS_ISAL 1
+#endif
 
 typedef enum ps_build_part {
 #define X(name, option, has, what, remedy) PS_PART_##name,

@@ -1,35 +1,43 @@
 #include "base/inflate.h"
 
-#include <isa-l/igzip_lib.h>
-
 #include "base/alloc.h"
+#include "base/inflate_codec.h"
 
 struct ps_inflate {
-    struct inflate_state state;
+    ps_inflate_codec *codec;
+    bool is_raw;
     bool between;     /* a member is complete, the next has not begun */
     unsigned n_magic; /* bytes of the next member's mark seen */
 };
 
 static const uint8_t MAGIC[2] = {0x1F, 0x8B};
 
-static void begin_member(ps_inflate *z) {
-    isal_inflate_reset(&z->state);
-    z->state.crc_flag = ISAL_GZIP;
-    z->between = false;
-    z->n_magic = 0;
-}
-
-ps_inflate *ps_inflate_new(void) {
-    ps_inflate *z = ps_alloc(sizeof *z);
+static ps_inflate *new_inflate(bool is_raw) {
+    ps_inflate *z = ps_calloc(1, sizeof *z);
     if (z != NULL) {
-        isal_inflate_init(&z->state);
-        begin_member(z);
+        z->is_raw = is_raw;
+        z->codec = ps_inflate_codec_new(is_raw);
+    }
+    if (z != NULL && z->codec == NULL) {
+        ps_inflate_free(z);
+        return NULL;
     }
     return z;
 }
 
+ps_inflate *ps_inflate_new(void) {
+    return new_inflate(false);
+}
+
+ps_inflate *ps_inflate_new_raw(void) {
+    return new_inflate(true);
+}
+
 void ps_inflate_free(ps_inflate *z) {
-    ps_free(z);
+    if (z != NULL) {
+        ps_inflate_codec_free(z->codec);
+        ps_free(z);
+    }
 }
 
 bool ps_inflate_may_end(const ps_inflate *z) {
@@ -40,43 +48,43 @@ bool ps_inflate_may_end(const ps_inflate *z) {
 static ps_inflate_end decode_inflate(ps_inflate *z, const uint8_t *in, size_t n, size_t *n_left,
                                      uint8_t **out, size_t *n_out) {
     enum { MOST = 1 << 30 };
-    size_t n_in = n < MOST ? n : MOST;
-    size_t room = *n_out < MOST ? *n_out : MOST;
-    z->state.next_in = (uint8_t *)(uintptr_t)in; /* only read */
-    z->state.avail_in = (uint32_t)n_in;
-    z->state.next_out = *out;
-    z->state.avail_out = (uint32_t)room;
-    int rc = isal_inflate(&z->state);
-    size_t put = room - z->state.avail_out;
-    *n_left = n - n_in + z->state.avail_in;
-    *out += put;
-    *n_out -= put;
-    if (rc != ISAL_DECOMP_OK && rc != ISAL_END_INPUT && rc != ISAL_OUT_OVERFLOW) {
-        return PS_INFLATE_DAMAGED;
-    }
-    z->between = z->state.block_state == ISAL_BLOCK_FINISH;
-    return PS_INFLATE_GOES_ON;
+    uint32_t n_in = n < MOST ? (uint32_t)n : MOST;
+    uint32_t room = *n_out < MOST ? (uint32_t)*n_out : MOST;
+    const uint32_t given = n_in;
+    const uint32_t had_room = room;
+    ps_inflate_end end = ps_inflate_codec_run(z->codec, in, &n_in, *out, &room);
+    *n_left = n - (given - n_in);
+    *out += had_room - room;
+    *n_out -= had_room - room;
+    z->between = end == PS_INFLATE_DONE;
+    return end == PS_INFLATE_DONE ? PS_INFLATE_GOES_ON : end;
+}
+
+/* Another member may follow this one: its mark is given to the decoder when both bytes of it are there. */
+static ps_inflate_end begin_member(ps_inflate *z, uint8_t **out, size_t *n_out) {
+    size_t n_left = 0;
+    ps_inflate_codec_begin(z->codec);
+    z->n_magic = 0;
+    return decode_inflate(z, MAGIC, sizeof MAGIC, &n_left, out, n_out);
 }
 
 ps_inflate_end ps_inflate_run(ps_inflate *z, const uint8_t **in, size_t *n_in, uint8_t **out,
                               size_t *n_out) {
     for (;;) {
-        while (z->between && *n_in > 0) {
+        while (z->between && !z->is_raw && *n_in > 0) {
             if (**in != MAGIC[z->n_magic]) {
                 return PS_INFLATE_DONE;
             }
             (*in)++;
             (*n_in)--;
-            if (++z->n_magic == 2) {
-                size_t n_left = 0;
-                begin_member(z);
-                if (decode_inflate(z, MAGIC, 2, &n_left, out, n_out) == PS_INFLATE_DAMAGED) {
-                    return PS_INFLATE_DAMAGED;
-                }
+            ps_inflate_end end =
+                ++z->n_magic == sizeof MAGIC ? begin_member(z, out, n_out) : PS_INFLATE_GOES_ON;
+            if (end != PS_INFLATE_GOES_ON) {
+                return end;
             }
         }
         if (z->between || *n_out == 0) {
-            return PS_INFLATE_GOES_ON;
+            return z->between && z->is_raw ? PS_INFLATE_DONE : PS_INFLATE_GOES_ON;
         }
         size_t n_left = 0;
         ps_inflate_end end = decode_inflate(z, *in, *n_in, &n_left, out, n_out);

@@ -97,6 +97,10 @@ static ps_code inflate_some(void *context, uint8_t *out, size_t cap, size_t *n, 
         }
         size_t had_room = room;
         ps_inflate_end end = ps_inflate_run(in->inflate, &in->packed_at, &in->n_packed, &at, &room);
+        if (end == PS_INFLATE_NO_MEMORY) {
+            *n = cap - room;
+            return ps_fail_nomem(err);
+        }
         in->ended = end != PS_INFLATE_GOES_ON || (in->packed_end && room == had_room);
         in->is_cut = end == PS_INFLATE_DAMAGED ||
                      (end == PS_INFLATE_GOES_ON && in->ended && !ps_inflate_may_end(in->inflate));

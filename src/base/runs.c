@@ -49,3 +49,18 @@ void ps_buf_add_runs(ps_buf *out, int64_t *numbers, size_t n, size_t max_runs) {
         i += length;
     }
 }
+
+ps_code ps_fail_no_such(ps_err *err, ps_code code, const char *what, int64_t wanted, int64_t *there,
+                        size_t n) {
+    enum { MOST_SAID = 16 };
+    ps_buf list = {0};
+    ps_buf_add_runs(&list, there, n, MOST_SAID);
+    bool is_whole = ps_buf_ok(&list);
+    code = is_whole && n > 0 ? ps_fail(err, code, "%s %lld: no such %s; there are: %s", what,
+                                       (long long)wanted, what, ps_buf_str(&list))
+           : is_whole        ? ps_fail(err, code, "%s %lld: no such %s; there are none", what,
+                                       (long long)wanted, what)
+                             : ps_fail_nomem(err);
+    ps_buf_fini(&list);
+    return code;
+}

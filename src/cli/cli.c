@@ -174,15 +174,32 @@ const char *ps_cli_positional(const ps_cli *cli, size_t i) {
 /* --- stdout ------------------------------------------------------------------------------------------------ */
 
 void ps_cli_put(ps_cli *cli, const void *bytes, size_t n) {
-    if (fwrite(bytes, 1, n, stdout) != n && cli->out_errno == 0) {
+    if (cli->into != NULL) {
+        ps_buf_add(cli->into, bytes, n);
+    } else if (fwrite(bytes, 1, n, stdout) != n && cli->out_errno == 0) {
         cli->out_errno = errno;
+    }
+}
+
+static void print_into(ps_buf *out, const char *fmt, va_list ap) PS_PRINTF(2, 0);
+static void print_into(ps_buf *out, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *at = n >= 0 ? ps_buf_room(out, (size_t)n + 1) : NULL;
+    if (at != NULL) {
+        (void)vsnprintf(at, (size_t)n + 1, fmt, ap);
+        ps_buf_wrote(out, (size_t)n);
     }
 }
 
 void ps_cli_print(ps_cli *cli, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    if (vprintf(fmt, ap) < 0 && cli->out_errno == 0) {
+    if (cli->into != NULL) {
+        print_into(cli->into, fmt, ap);
+    } else if (vprintf(fmt, ap) < 0 && cli->out_errno == 0) {
         cli->out_errno = errno;
     }
     va_end(ap);

@@ -89,6 +89,7 @@ struct ps_cli {
     bool quiet, verbose;
     ps_option_values values;
     const char *about; /* what messages are about ("baseline: "), NULL: the input */
+    ps_buf *into;      /* what is printed goes there instead of to stdout; NULL: it does not */
     int out_errno;     /* of the first failed write to stdout, 0 for none */
     double fold_near;  /* of the last table in which rows stand for others, 0: none */
     struct ps_comm_rules *comm_rules; /* NULL: none */

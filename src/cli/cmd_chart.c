@@ -76,14 +76,10 @@ static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster)
     }
     d.step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_chart_usual_step(d.chart);
     d.pipeline = ps_cli_given(cli, "pipeline") ? (int32_t)ps_cli_int(cli, "pipeline") : -1;
-    if (!ps_chart_has_step(d.chart, d.step)) {
-        return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
-                            (long long)d.step);
-    }
     int64_t step = d.step;
     int32_t pipeline = d.pipeline;
     if (ps_chart_choose(d.chart, &step, &pipeline, &err) != PS_OK) {
-        return ps_cli_usage(cli, "--pipeline %d: %s", (int)d.pipeline, err.msg);
+        return ps_cli_usage(cli, "--%s", err.msg);
     }
     const char *against = ps_cli_text(cli, "against");
     if (against != NULL &&

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/runs.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
@@ -212,48 +213,79 @@ static int parse_request(ps_cli *cli, request *q) {
     return status;
 }
 
-/* --rank_list all | 0,1,5 */
-static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
+static bool is_rank_of(const ps_cluster *c, int64_t id) {
+    bool found = false;
+    for (size_t r = 0; r < c->n_ranks && !found; r++) {
+        found = c->ranks[r].rank == id;
+    }
+    return found;
+}
+
+/* None of the ranks that were asked for is there; what could not be looked at may be what is missing. */
+static int fail_ranks(const ps_cli *cli, const ps_cluster *c, int64_t wanted) {
+    int64_t *there = ps_calloc(c->n_ranks, sizeof *there);
+    size_t n = 0;
+    for (size_t r = 0; there != NULL && r < c->n_ranks; r++) {
+        if (c->ranks[r].rank >= 0) {
+            there[n++] = c->ranks[r].rank;
+        }
+    }
+    ps_err err = PS_ERR_INIT;
+    (void)(there != NULL ? ps_fail_no_such(&err, PS_USAGE, "rank", wanted, there, n)
+                         : ps_fail_nomem(&err));
+    ps_free(there);
+    int status = ps_cli_fail_run(cli, &err);
+    return status == PS_EXIT_USAGE && ps_diag_n_errors(&c->diag) > 0 ? PS_EXIT_FAILED : status;
+}
+
+/* --rank_list all | 0,1,5: in rank order, each once. */
+static int select_ranks(const ps_cli *cli, request *q, const ps_cluster *c) {
     const char *list = ps_cli_text(cli, "rank_list");
     q->ranks = ps_calloc(c->n_ranks, sizeof *q->ranks);
-    if (q->ranks == NULL) {
+    bool *chosen = ps_calloc(c->n_ranks, sizeof *chosen);
+    if (q->ranks == NULL || chosen == NULL) {
+        ps_free(chosen);
         return ps_cli_fail_nomem(cli);
     }
     bool all = strcmp(list, "all") == 0;
-    for (size_t r = 0; all && r < c->n_ranks; r++) {
-        q->ranks[q->n_ranks++] = &c->ranks[r];
-    }
+    int64_t first = 0;
     for (const char *p = list; !all && (*p != '\0' || p == list);) {
         size_t n = strcspn(p, ",");
         int64_t id = 0;
         if (!ps_parse_i64(p, n, &id)) {
+            ps_free(chosen);
             return ps_cli_usage(cli,
                                 "--rank_list: '%.*s' is not a rank; give all, or ranks as in 0,1,5",
                                 (int)n, p);
         }
-        bool found = false;
+        first = p == list ? id : first;
         for (size_t r = 0; r < c->n_ranks; r++) {
-            found = found || c->ranks[r].rank == id;
+            chosen[r] = chosen[r] || c->ranks[r].rank == id;
         }
-        if (!found) {
+        p += n + (p[n] == ',');
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        if (all || chosen[r]) {
+            q->ranks[q->n_ranks++] = &c->ranks[r];
+        }
+    }
+    ps_free(chosen);
+    return q->n_ranks > 0 ? PS_EXIT_OK : fail_ranks(cli, c, first);
+}
+
+/* Ranks that were asked for and are not there, where others are. */
+static void say_absent_ranks(const ps_cli *cli, request *q, const ps_cluster *c) {
+    const char *list = ps_cli_text(cli, "rank_list");
+    for (const char *p = list; strcmp(list, "all") != 0 && *p != '\0';) {
+        size_t n = strcspn(p, ",");
+        int64_t id = 0;
+        if (ps_parse_i64(p, n, &id) && !is_rank_of(c, id)) {
             q->n_absent++;
             ps_cli_warn(cli, "rank %lld is not among the %zu ranks of %s", (long long)id,
                         c->n_ranks, c->root);
         }
         p += n + (p[n] == ',');
     }
-    for (size_t r = 0; !all && r < c->n_ranks; r++) { /* in rank order, each once */
-        for (const char *p = list; *p != '\0';) {
-            size_t n = strcspn(p, ",");
-            int64_t id = 0;
-            if (ps_parse_i64(p, n, &id) && id == c->ranks[r].rank) {
-                q->ranks[q->n_ranks++] = &c->ranks[r];
-                break;
-            }
-            p += n + (p[n] == ',');
-        }
-    }
-    return PS_EXIT_OK;
 }
 
 /* --- running ------------------------------------------------------------------------------------------------- */
@@ -305,7 +337,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
         ps_run_analyses(q->analyses, q->n_analyses, cluster, q->ranks, q->n_ranks, &q->opts, &err);
     ps_progress_end(progress);
     if (run == NULL) {
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_run(cli, &err);
     }
     ps_cli_say_cache(cli, run, &q->opts);
     if (run->unfinished_round != 0) {
@@ -378,11 +410,10 @@ static int run_cluster(ps_cli *cli) {
             of_databases ? ps_report_no_ranks(cli, cluster) : ps_report_no_profile(cli, cluster);
     } else {
         status = select_ranks(cli, &q, cluster);
-        if (status == PS_EXIT_OK && q.n_ranks == 0) {
-            ps_cli_warn(cli, "--rank_list names none of the ranks found");
-            status = PS_EXIT_NOTHING;
+        if (status == PS_EXIT_OK) {
+            say_absent_ranks(cli, &q, cluster);
+            status = run_request(cli, &q, cluster);
         }
-        status = status == PS_EXIT_OK ? run_request(cli, &q, cluster) : status;
     }
     if (status == PS_EXIT_NOTHING && ps_diag_n_errors(&cluster->diag) > 0) {
         status = PS_EXIT_FAILED; /* what could not be looked at may be what is missing */
@@ -411,7 +442,8 @@ static const ps_option OPTIONS[] = {
         "cluster_analysis_output/cluster_analysis.db; csv, json or xlsx write files beside "
         "that; text is xlsx for tables that are sheets, else csv")},
     PS_MODE_OPTIONS,
-    {PS_ROW_TEXT(NULL, "rank_list", "LIST", PS_IS("all"), "all, or ranks as in 0,1,5")},
+    {.also = "rank",
+     PS_ROW_TEXT(NULL, "rank_list", "LIST", PS_IS("all"), "all, or ranks as in 0,1,5")},
     {PS_ROW_PATH(PS_MODE_GROUP, "bp", "DIR", PS_UNSAID,
                  "profiles to compare with, for modes that compare (also "
                  "--baseline_profiling_path)"),

@@ -6,6 +6,7 @@
 #include "analyze/comm/recorded_clock.h"
 #include "analyze/views/capture_parts.h"
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/num.h"
 #include "base/runs.h"
 #include "base/threads.h"
@@ -566,14 +567,7 @@ static int print_lacks(ps_cli *cli, const ps_info *info) {
     return ps_cli_end_output(cli, NULL, &text, code, &err);
 }
 
-static int show_info(ps_cli *cli, ps_info *info) {
-    info->lacks = lacks_of_info(info);
-    if (info->lacks == NULL) {
-        return ps_cli_fail_nomem(cli);
-    }
-    if (ps_cli_flag(cli, "json")) {
-        return ps_info_put_json(cli, info);
-    }
+static int print_info(ps_cli *cli, const ps_info *info) {
     print_title(cli, info);
     int status = print_ranks(cli, info);
     status = status == PS_EXIT_OK ? print_examples(cli, info) : status;
@@ -582,6 +576,34 @@ static int show_info(ps_cli *cli, ps_info *info) {
         status = print_missing(cli, info);
     }
     return status == PS_EXIT_OK ? print_lacks(cli, info) : status;
+}
+
+/* Into the file, or onto the terminal. */
+static int show_info(ps_cli *cli, ps_info *info) {
+    const char *path = ps_cli_text(cli, "output");
+    info->lacks = lacks_of_info(info);
+    if (info->lacks == NULL) {
+        return ps_cli_fail_nomem(cli);
+    }
+    ps_buf text = {0};
+    const ps_term term = cli->term;
+    if (path != NULL) {
+        cli->into = &text;
+        cli->term.width = 120;
+        cli->term.colours = PS_COLOURS_NONE;
+        cli->term.utf8 = true;
+    }
+    bool is_json = path != NULL ? ps_ends_with(path, ".json") : ps_cli_flag(cli, "json");
+    int status = is_json ? ps_info_put_json(cli, info) : print_info(cli, info);
+    cli->into = NULL;
+    cli->term = term;
+    ps_err err = PS_ERR_INIT;
+    if (path != NULL && status == PS_EXIT_OK) {
+        ps_code code = ps_buf_ok(&text) ? PS_OK : ps_fail_nomem(&err);
+        return ps_cli_end_output(cli, path, &text, code, &err);
+    }
+    ps_buf_fini(&text);
+    return status;
 }
 
 /* What could not be read, and what was odd in the rest. */
@@ -656,8 +678,10 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
 }
 
 static int run_info(ps_cli *cli) {
-    int status = PS_EXIT_OK;
-    ps_cluster *c = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
+    static const char *const ENDINGS[] = {".txt", ".json", NULL};
+    int status = ps_cli_check_ending(cli, ps_cli_text(cli, "output"), ENDINGS, "");
+    ps_cluster *c =
+        status == PS_EXIT_OK ? ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status) : NULL;
     if (c == NULL) {
         return status;
     }
@@ -668,6 +692,10 @@ static int run_info(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
+    {.short_name = 'o',
+     .or_terminal = true,
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
+                 "the text (.txt) or the data (.json) instead of text on the terminal")},
     {PS_ROW_FLAG(NULL, "json", "for scripts: exact numbers, epoch times as text")},
     PS_ALL_ROWS_OPTION,
     PS_INPUT_OPTION,
@@ -681,7 +709,7 @@ const ps_command ps_command_info = {
     .name = "info",
     .summary =
         "what a profile holds: ranks, spans, counts per kind, steps, metadata, what is missing",
-    .usage = "PATH [--json] [--format NAME] [-j N]",
+    .usage = "PATH [-o FILE.txt|.json] [--json] [--format NAME] [-j N]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

@@ -187,7 +187,7 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
     return cluster;
 }
 
-int ps_cli_fail_run(ps_cli *cli, const ps_err *err) {
+int ps_cli_fail_run(const ps_cli *cli, const ps_err *err) {
     return err->code == PS_USAGE ? ps_cli_usage(cli, "%s", err->msg) : ps_cli_fail(cli, err);
 }
 

@@ -122,7 +122,7 @@ int ps_cli_over_ranks_of(ps_cli *cli, const char *path, const ps_run_opts *opts,
                          const ps_ranks_command *command);
 
 /* Says why a run failed; what was asked wrongly with where to read of it. An exit status. */
-int ps_cli_fail_run(ps_cli *cli, const ps_err *err);
+int ps_cli_fail_run(const ps_cli *cli, const ps_err *err);
 
 /* Whether the path (NULL is fine) has one of these endings, NULL-terminated; an exit status. `remark` stands at the end of the message. */
 int ps_cli_check_ending(const ps_cli *cli, const char *path, const char *const *endings,

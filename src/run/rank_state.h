@@ -28,6 +28,7 @@ typedef struct ps_rank_state {
     ps_rank_status status;
     ps_err err;
     size_t n_nothing;
+    char no_step[sizeof((ps_rank_report *)0)->no_step];
     ps_file_stamp stamp;
     bool has_stamp;
     ps_diag diag;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/derived/derived.h"
+#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "model/recording.h"
@@ -64,6 +65,16 @@ static bool writes_in_place(const ps_session *s) {
     return in_place && s->opts->out_dir == NULL && s->opts->export_type == PS_EXPORT_DB;
 }
 
+/* For refuse_absent_step(). */
+static void note_absent_step(ps_rank_report *report, const ps_trace *trace, int64_t wanted) {
+    size_t n = 0;
+    (void)ps_trace_steps(trace, &n);
+    ps_err err = PS_ERR_INIT;
+    if (n > 0 && ps_check_step(trace, wanted, &err) == PS_NOTHING) {
+        (void)snprintf(report->no_step, sizeof report->no_step, "%s", err.msg);
+    }
+}
+
 static ps_trace *read_run_rank(ps_session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
@@ -79,6 +90,7 @@ static ps_trace *read_run_rank(ps_session *s, size_t r) {
     if (!s->outputs[r]
              .has_stamp) { /* what is odd in the file counts once, however often it is read */
         ps_diag_merge(&report->diag, ps_trace_diag(trace), NULL);
+        note_absent_step(report, trace, s->opts->analysis.step_id);
     }
     s->outputs[r].stamp = ps_trace_stamp(trace);
     s->outputs[r].has_stamp = true;
@@ -416,6 +428,17 @@ static ps_code map_round(ps_session *s, bool *waits, ps_err *err) {
     return engine->map(engine, s, waits, err);
 }
 
+/* A step that no rank has is a wrong number, not a result without rows. What could not be read may have it. */
+static ps_code refuse_absent_step(const ps_session *s, ps_err *err) {
+    const ps_run *run = s->run;
+    bool is_absent = run->n_ranks > 0 && ps_diag_n_errors(&s->cluster->diag) == 0;
+    for (size_t r = 0; is_absent && r < run->n_ranks; r++) {
+        const ps_rank_report *report = &run->ranks[r];
+        is_absent = report->no_step[0] != '\0' && report->diag.counts[PS_ODD_TRUNCATED] == 0;
+    }
+    return is_absent ? ps_fail(err, PS_USAGE, "%s", run->ranks[0].no_step) : PS_OK;
+}
+
 static ps_code run_rounds(ps_session *s, ps_err *err) {
     for (s->round = 0; s->round < s->n_rounds; s->round++) {
         bool waits = false;
@@ -423,7 +446,8 @@ static ps_code run_rounds(ps_session *s, ps_err *err) {
         if (code != PS_OK || waits) {
             return code;
         }
-        code = move_partials(s, err);
+        code = s->round == 0 ? refuse_absent_step(s, err) : PS_OK;
+        code = code == PS_OK ? move_partials(s, err) : code;
         code = code == PS_OK ? reduce_round(s, err) : code;
         code = code == PS_OK ? move_shared(s, err) : code;
         if (code != PS_OK) {

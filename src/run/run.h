@@ -67,6 +67,8 @@ typedef struct ps_rank_report {
         n_nothing; /* analyses that have nothing to do for the rank; a rank that others did is done */
     char **
         missing; /* [analysis]: the sentence of one that has nothing to do, or NULL; owned by the run */
+    /* A sentence: the rank has steps, and not the one that was asked for. "": it has, or none was. */
+    char no_step[sizeof((ps_err *)0)->msg];
     ps_diag diag;
     const char *written; /* file written for this rank, NULL none; owned by the run */
 } ps_rank_report;

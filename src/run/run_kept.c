@@ -20,6 +20,7 @@ ps_rank_state *ps_session_lend(const ps_session *s, size_t r) {
     x->status = report->status;
     x->err = report->err;
     x->n_nothing = report->n_nothing;
+    memcpy(x->no_step, report->no_step, sizeof x->no_step);
     x->stamp = s->outputs[r].stamp;
     x->has_stamp = s->outputs[r].has_stamp;
     x->diag = report->diag;
@@ -75,6 +76,7 @@ bool ps_session_take(ps_session *s, size_t r, ps_rank_state *x) {
         report->status = x->status;
         report->err = x->err;
         report->n_nothing = x->n_nothing;
+        memcpy(report->no_step, x->no_step, sizeof report->no_step);
         s->outputs[r].stamp = x->stamp;
         s->outputs[r].has_stamp = x->has_stamp;
         take_devices(report->rank, &s->outputs[r].stamp);

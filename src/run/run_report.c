@@ -1,8 +1,9 @@
 #include "run/run_report.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/runs.h"
 #include "run/run_pipeline.h"
 
 ps_run *ps_run_report(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
@@ -45,18 +46,16 @@ static bool has_report_step(const ps_table *steps, const ps_chart *chart, int64_
     return found;
 }
 
-enum { MAX_STEPS_SAID = 16 };
-
 static ps_code say_report_steps(const ps_table *steps, int64_t step, ps_err *err) {
-    char there[480] = "the profile has no steps";
-    size_t at = 0;
-    for (size_t r = 0; r < steps->n_rows && r < MAX_STEPS_SAID; r++) {
-        int n = snprintf(there + at, sizeof there - at, "%s%lld",
-                         r > 0 ? ", " : "there are: ", (long long)ps_table_cell(steps, r, 0)->u.i);
-        at += n > 0 ? (size_t)n : 0;
+    int64_t *there = ps_calloc(steps->n_rows + 1, sizeof *there);
+    for (size_t r = 0; there != NULL && r < steps->n_rows; r++) {
+        there[r] = ps_table_cell(steps, r, 0)->u.i;
     }
-    return ps_fail(err, PS_RANGE, "step %lld: no such step; %s%s", (long long)step, there,
-                   steps->n_rows > MAX_STEPS_SAID ? ", ..." : "");
+    ps_code code = there != NULL
+                       ? ps_fail_no_such(err, PS_RANGE, "step", step, there, steps->n_rows)
+                       : ps_fail_nomem(err);
+    ps_free(there);
+    return code;
 }
 
 static void view_of_job(ps_report_view *view, const ps_table *job) {

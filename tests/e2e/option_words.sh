@@ -1,7 +1,7 @@
 #!/bin/sh
 # One set of option words: which commands of src/cli/commands.def take the capture as -d PATH, say JSON by --json and --format json, take "-o -"
-# for the terminal, and refuse with exit status 2 a step that is no number, and (chart, report) a step or pipeline that is not there. A new
-# command needs a line here.
+# for the terminal, and refuse with exit status 2 a step that is no number, and a step, pipeline or rank that is not there, with those that
+# are. A new command needs a line here.
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh
@@ -9,11 +9,11 @@ set -eu
 run 0 simulate 1f1b --pp 2 --microbatches 2 --profile "$T/job"
 run 0 simulate 1f1b --pp 2 --microbatches 2 --profile "$T/more"
 
-# command | its words before and behind the capture | what it takes: d (-d), j (--json), a (--as), o (-o -), s (--step), p (--pipeline)
+# command | its words before and behind the capture | what it takes: d (-d), j (--json), a (--as), o (-o -), s (--step), p (--pipeline), r (--rank)
 cat >"$T/table" <<'TABLE'
 serve||d!
-cluster|-m step_trace_time|ds
-info||dj
+cluster|-m step_trace_time|dsr
+info||djo
 chart||djosp
 report||djos
 whatif||djo
@@ -93,18 +93,60 @@ while IFS='|' read -r command words takes; do
             ;;
     esac
     case $command in
-        chart | report)
-            run 2 "$command" "$T/job" --step 99
-            says 'step 99'
+        chart | report | cluster)
+            # shellcheck disable=SC2086 # words
+            run 2 "$command" $words -d "$T/job" --step 99
+            says 'step 99: no such step; there are: 1'
             ;;
     esac
     case $takes in
         *p*)
             run 2 "$command" "$T/job" --pipeline 99
-            says 'pipeline 99'
+            says 'pipeline 99: no such pipeline; there are: 0'
+            ;;
+    esac
+    case $takes in
+        *r)
+            for option in --rank --rank_list; do
+                # shellcheck disable=SC2086 # words
+                run 2 "$command" $words -d "$T/job" $option 99
+                says 'rank 99: no such rank; there are: 0-1'
+            done
+            # shellcheck disable=SC2086 # words
+            run 4 "$command" $words -d "$T/job" -o "$T/out" --rank 0,99
             ;;
     esac
 done <"$T/table"
+[ -d "$T/out" ] || fail 'the rank that is there is not analysed'
+
+# Every mode: what takes no step takes none that is not there, either; and nothing is written.
+run 2 cluster -m every -d "$T/job" -o "$T/no_step" --export_type csv --step_id 99
+says 'step 99: no such step; there are: 1'
+[ ! -e "$T/no_step" ] || fail 'something was written'
+# A shard may have none of the ranks that have the step: who reduces says it. A cache remembers it.
+run 0 cluster -m pp_chart -d "$T/job" --step 99 --shard 1/1 --partials "$T/partials"
+run 2 cluster -m pp_chart -d "$T/job" --step 99 --reduce "$T/partials"
+says 'step 99: no such step; there are: 1'
+for _ in 1 2; do
+    run 2 cluster -m pp_chart -d "$T/job" --step 99 --cache "$T/cache"
+    says 'step 99: no such step; there are: 1'
+done
+
+# info into a file: the same text and the same data as on the terminal.
+COLUMNS=120
+LC_ALL=C.UTF-8
+export COLUMNS LC_ALL
+run 0 info "$T/job"
+cp "$T/stdout" "$T/text"
+run 0 info "$T/job" -o "$T/info.txt"
+says_out "wrote $T/info.txt"
+cmp "$T/info.txt" "$T/text"
+run 0 info "$T/job" --json
+cp "$T/stdout" "$T/json"
+run 0 info "$T/job" -o "$T/info.json"
+cmp "$T/info.json" "$T/json"
+run 2 info "$T/job" -o "$T/info.html"
+says 'end it in .txt or .json'
 
 # Which of them? And what writes several files does not take the terminal for a folder of that name.
 run 2 chart "$T/job" -d "$T/more"

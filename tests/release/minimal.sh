@@ -1,7 +1,9 @@
 #!/bin/sh
 # Builds without the parts that may be left out: every combination compiles, with warnings as errors; what is left out says so by name
 # when it is asked for, and is not linked; the smallest one gives the expected outputs of all golden cases that need none of them.
-# MINIMAL_BUILD_TYPE: Debug is the quickest to compile; MINIMAL_OPTIONS: more options of CMake; MINIMAL_ONLY: one combination, as OFF-OFF-OFF.
+# One folder for all of them: each is configured from nothing, and compiles anew what its options change.
+# MINIMAL_BUILD_TYPE: Debug is the quickest to compile; MINIMAL_OPTIONS: more options of CMake; MINIMAL_ONLY: one combination, as
+# OFF-OFF-OFF-OFF (xlsx, serve, editline, isal).
 set -eu
 cd "$(dirname "$0")/../.."
 T=$(mktemp -d)
@@ -24,7 +26,7 @@ asks() {
     grep -q "this build leaves out .*$word.*-DPIPESCOPE_.*=ON" "$T/stderr" || complain "no remedy: $*: $(cat "$T/stderr")"
 }
 
-# check_parts BUILD XLSX SERVE EDITLINE
+# check_parts BUILD XLSX SERVE EDITLINE ISAL
 check_parts() {
     ldd "$1/pipescope" >"$T/linked"
     "$1/pipescope" version >"$T/version"
@@ -47,6 +49,14 @@ check_parts() {
         "$1/pipescope" serve --help >"$T/stdout" || complain 'serve --help'
     fi
     [ "$4" = ON ] || ! grep -q libedit "$T/linked" || complain 'libedit is linked'
+    if [ "$5" = OFF ]; then
+        ! grep -q libisal "$T/linked" || complain 'ISA-L is linked'
+        grep -q libz "$T/linked" || complain 'zlib is not linked'
+    fi
+    # Its own gzip, read by itself and by another.
+    "$1/pipescope" --quiet convert "$T/job" -o "$T/job.json.gz" >"$T/stdout" || complain 'convert'
+    gzip -t "$T/job.json.gz" || complain 'its gzip is none'
+    "$1/pipescope" --quiet info "$T/job.json.gz" >"$T/stdout" || complain 'its gzip is not read'
     "$1/pipescope" --quiet cluster -m all -d "$T/job" -o "$T/tables" --export_type csv >"$T/stdout" || complain 'cluster'
     "$1/pipescope" --quiet chart "$T/job" -o "$T/chart.html" >"$T/stdout" || complain 'chart'
 }
@@ -59,32 +69,51 @@ else
     tr -s '\n ' ' ' <"$T/log" | grep -q 'igzip_lib.h is missing (Debian: libisal-dev): it reads' || complain "ISA-L: $(tail -n 5 "$T/log")"
 fi
 
+build=build/parts
+mkdir -p "$build"
+
+# build_parts XLSX SERVE EDITLINE ISAL
+build_parts() {
+    rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles/CMakeTmp"
+    # shellcheck disable=SC2086 # words
+    cmake -S . -B "$build" -G Ninja ${MINIMAL_OPTIONS-} -DCMAKE_BUILD_TYPE="${MINIMAL_BUILD_TYPE:-Debug}" -DPIPESCOPE_DEV=ON -DPIPESCOPE_TESTS=ON \
+        -DPIPESCOPE_XLSX="$1" -DPIPESCOPE_SERVE="$2" -DPIPESCOPE_EDITLINE="$3" -DPIPESCOPE_ISAL="$4" >"$build/log" 2>&1 &&
+        cmake --build "$build" --target all >>"$build/log" 2>&1
+}
+
+# run_tests WHAT REGEX
+run_tests() {
+    ctest --test-dir "$build" --parallel "$(nproc)" -R "$2" >"$build/tests.log" 2>&1 || {
+        tail -n 20 "$build/tests.log"
+        complain "$1"
+    }
+    sed -n "s/^\\([0-9]*% tests passed.*\\)/minimal: $1: \\1/p" "$build/tests.log"
+}
+
+# Unit tests are of builds that have all parts: this one has, and another library for gzip.
+check_zlib() {
+    cmake --build "$build" --target test_input test_kineto test_write_xlsx >>"$build/log" 2>&1 || complain 'the tests of gzip do not build'
+    run_tests 'gzip by zlib' '^unit\.(input|kineto|write_xlsx)$'
+}
+
 for xlsx in ON OFF; do
     for serve in ON OFF; do
         for editline in ON OFF; do
-            name=$xlsx-$serve-$editline
-            [ "${MINIMAL_ONLY:-$name}" = "$name" ] || continue
-            build=build/parts-$name
-            mkdir -p "$build"
-            # shellcheck disable=SC2086 # words
-            if ! cmake -S . -B "$build" -G Ninja ${MINIMAL_OPTIONS-} -DCMAKE_BUILD_TYPE="${MINIMAL_BUILD_TYPE:-Debug}" -DPIPESCOPE_DEV=ON -DPIPESCOPE_TESTS=ON \
-                -DPIPESCOPE_XLSX=$xlsx -DPIPESCOPE_SERVE=$serve -DPIPESCOPE_EDITLINE=$editline >"$build/log" 2>&1 ||
-                ! cmake --build "$build" --target all >>"$build/log" 2>&1; then
-                tail -n 20 "$build/log"
-                complain "xlsx $xlsx, serve $serve, editline $editline: it does not build"
-                continue
-            fi
-            [ -d "$T/job" ] || "$build/pipescope" --quiet simulate 1f1b --pp 2 --microbatches 4 --profile "$T/job" >"$T/stdout"
-            check_parts "$build" $xlsx $serve $editline
-            if [ $name = OFF-OFF-OFF ]; then
-                ctest --test-dir "$build" --parallel "$(nproc)" -R '^golden' >"$build/tests.log" 2>&1 || {
-                    tail -n 20 "$build/tests.log"
-                    complain 'golden cases of the smallest build'
-                }
-                sed -n 's/^\([0-9]*% tests passed.*\)/minimal: golden cases of the smallest build: \1/p' "$build/tests.log"
-            fi
-            rm -rf "$T/tables" "$T/chart.html"
-            echo "minimal: xlsx $xlsx, serve $serve, editline $editline: built"
+            for isal in ON OFF; do
+                name=$xlsx-$serve-$editline-$isal
+                [ "${MINIMAL_ONLY:-$name}" = "$name" ] || continue
+                if ! build_parts $xlsx $serve $editline $isal; then
+                    tail -n 20 "$build/log"
+                    complain "xlsx $xlsx, serve $serve, editline $editline, isal $isal: it does not build"
+                    continue
+                fi
+                [ -d "$T/job" ] || "$build/pipescope" --quiet simulate 1f1b --pp 2 --microbatches 4 --profile "$T/job" >"$T/stdout"
+                check_parts "$build" $xlsx $serve $editline $isal
+                [ $name != ON-ON-ON-OFF ] || check_zlib
+                [ $name != OFF-OFF-OFF-OFF ] || run_tests 'golden cases of the smallest build' '^golden'
+                rm -rf "$T/tables" "$T/chart.html" "$T/job.json.gz"
+                echo "minimal: xlsx $xlsx, serve $serve, editline $editline, isal $isal: built"
+            done
         done
     done
 done

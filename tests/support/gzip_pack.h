@@ -2,21 +2,18 @@
 #ifndef PS_TESTS_GZIP_PACK_H
 #define PS_TESTS_GZIP_PACK_H
 
-#include <isa-l/igzip_lib.h>
+#include "write/out/deflate.h"
 
 /* One member of `n` bytes. Returns its size in `out`. */
 static inline size_t gzip_pack(const uint8_t *bytes, size_t n, uint8_t *out, size_t cap) {
-    struct isal_zstream z;
-    isal_deflate_init(&z);
-    z.end_of_stream = 1;
-    z.flush = NO_FLUSH;
-    z.gzip_flag = IGZIP_GZIP;
-    z.next_in = (uint8_t *)(uintptr_t)bytes;
-    z.avail_in = (uint32_t)n;
-    z.next_out = out;
-    z.avail_out = (uint32_t)cap;
-    assert_int_equal(isal_deflate(&z), COMP_OK);
-    return cap - z.avail_out;
+    ps_deflate *z = ps_deflate_new();
+    assert_non_null(z);
+    uint32_t left = (uint32_t)n;
+    uint32_t room = (uint32_t)cap;
+    assert_int_equal(ps_deflate_run(z, &bytes, &left, true, out, &room), 0);
+    assert_int_equal(left, 0);
+    ps_deflate_free(z);
+    return cap - room;
 }
 
 #endif

@@ -265,12 +265,12 @@ static void test_refused(void **context) {
     refuse(chart, PS_FIRST_STEP, -1, PS_NOTHING, "the chart is empty: it has no ops to draw");
     ps_chart_free(chart);
     chart = sample();
-    refuse(chart, 4, -1, PS_NOTHING, "the chart has no ops of step 4, only of step 3");
-    refuse(chart, 3, 1, PS_NOTHING, "the chart has no ops of pipeline 1 in step 3");
+    refuse(chart, 4, -1, PS_NOTHING, "step 4: no such step; there are: 3");
+    refuse(chart, 3, 1, PS_NOTHING, "pipeline 1: no such pipeline; there are: 0");
     ps_op op = {
         .start_ns = INT64_MIN, .end_ns = 0, .step = 5, .name = "", .kind = PS_OP_F, .phase = -1};
     assert_true(ps_chart_add_op(chart, op));
-    refuse(chart, 4, -1, PS_NOTHING, "the chart has no ops of step 4 (its steps: 3 to 5)");
+    refuse(chart, 4, -1, PS_NOTHING, "step 4: no such step; there are: 3, 5");
     refuse(chart, 5, -1, PS_RANGE, "step 5 is too long to draw");
     op = (ps_op){.start_ns = 2, .end_ns = 1, .step = 6, .name = "", .kind = PS_OP_F, .phase = -1};
     assert_true(ps_chart_add_op(chart, op));

@@ -1,9 +1,8 @@
 #include "analyze/rank/step_index.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/order.h"
+#include "base/runs.h"
 
 bool ps_step_index_init(ps_step_index *x, const ps_trace *trace) {
     *x = (ps_step_index){.n_leaves = 1};
@@ -67,17 +66,15 @@ ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
         return ps_fail(err, PS_NOTHING,
                        "no steps recorded (STEP_TIME is empty): leave out --step_id");
     }
-    char have[160] = "";
-    size_t len = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (steps[i].id == wanted) {
-            return PS_OK;
-        }
-        if (len < sizeof have - 32) {
-            len += (size_t)snprintf(have + len, sizeof have - len, "%s%lld", i > 0 ? ", " : "",
-                                    (long long)steps[i].id);
-        }
+    int64_t *there = ps_calloc(n, sizeof *there);
+    bool found = false;
+    for (size_t i = 0; there != NULL && i < n; i++) {
+        there[i] = steps[i].id;
+        found = found || steps[i].id == wanted;
     }
-    return ps_fail(err, PS_NOTHING, "step %lld is not recorded; there are: %s", (long long)wanted,
-                   have);
+    ps_code code = there == NULL ? ps_fail_nomem(err)
+                   : found       ? PS_OK
+                                 : ps_fail_no_such(err, PS_NOTHING, "step", wanted, there, n);
+    ps_free(there);
+    return code;
 }

@@ -28,7 +28,7 @@ void ps_step_index_fini(ps_step_index *x);
  * origin. PS_STEP_OUTSIDE when there is none; 0 in a trace without steps. */
 int64_t ps_step_of(const ps_step_index *x, int64_t start_ns, int64_t end_ns);
 
-/* PS_NOTHING with a sentence when the trace has no step of that id; PS_OK when `wanted` is negative. */
+/* PS_NOTHING with a sentence when the trace has no step of that id; PS_OK when `wanted` is negative. PS_NOMEM. */
 PS_MUST_USE ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err);
 
 #endif

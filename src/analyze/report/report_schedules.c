@@ -81,7 +81,7 @@ int64_t ps_report_balanced_gain_ns(const ps_report *report) {
 static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
     const ps_lang lang = report->findings.lang;
     char note[96];
-    char copies[32] = "";
+    char copies[48] = "";
     int64_t weights = ps_column_int(replay, row, "weights", 1);
     if (weights > 1) {
         (void)snprintf(copies, sizeof copies, PS_SAY(lang, ", %lld x weights", "，权重 %lld 份"),

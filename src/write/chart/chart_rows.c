@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/order.h"
+#include "base/runs.h"
 #include "base/sort.h"
 #include "model/chart_groups.h"
 #include "write/out/writers.h"
@@ -70,22 +71,32 @@ bool ps_chart_has_step(const ps_chart *chart, int64_t step) {
 
 /* --- choosing ---------------------------------------------------------------------------------------------- */
 
-/* Nothing was found. `low` to `high`: the steps that there are. */
-static ps_code fail_choice(const ps_chart *chart, int64_t step, int32_t pipeline, int64_t low,
-                           int64_t high, ps_err *err) {
+/* Nothing was found. */
+static ps_code fail_choice(const ps_chart *chart, int64_t step, int32_t pipeline, ps_err *err) {
+    bool is_step = step != PS_FIRST_STEP && !ps_chart_has_step(chart, step);
     if (chart->n_ops == 0) {
         return ps_fail(err, PS_NOTHING, "the chart is empty: it has no ops to draw");
     }
-    if (step == PS_FIRST_STEP || ps_chart_has_step(chart, step)) {
-        return ps_fail(err, PS_NOTHING, "the chart has no ops of pipeline %d in step %lld",
-                       (int)pipeline, (long long)(step == PS_FIRST_STEP ? low : step));
+    int64_t *there = ps_calloc(chart->n_ops, sizeof *there);
+    if (there == NULL) {
+        return ps_fail_nomem(err);
     }
-    if (low == high) {
-        return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld, only of step %lld",
-                       (long long)step, (long long)low);
+    size_t n = 0;
+    bool is_in_another = false;
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        int64_t number = is_step ? op->step : chart->ranks[op->rank].pipeline;
+        is_in_another = is_in_another || (!is_step && number == pipeline);
+        if (number != PS_FIRST_STEP && (n == 0 || there[n - 1] != number)) {
+            there[n++] = number;
+        }
     }
-    return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld (its steps: %lld to %lld)",
-                   (long long)step, (long long)low, (long long)high);
+    ps_code code = is_in_another ? ps_fail(err, PS_NOTHING, "pipeline %d has no ops in step %lld",
+                                           (int)pipeline, (long long)step)
+                                 : ps_fail_no_such(err, PS_NOTHING, is_step ? "step" : "pipeline",
+                                                   is_step ? step : pipeline, there, n);
+    ps_free(there);
+    return code;
 }
 
 /* What lies outside of all steps is the last of them. */
@@ -96,14 +107,10 @@ static bool is_earlier_step(int64_t a, int64_t b) {
 ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline, ps_err *err) {
     const int64_t wanted_step = *step;
     const int32_t wanted_pipeline = *pipeline;
-    int64_t low = INT64_MAX;
-    int64_t high = INT64_MIN;
     bool found = false;
     for (size_t i = 0; i < chart->n_ops; i++) {
         const ps_op *op = &chart->ops[i];
         int32_t of = chart->ranks[op->rank].pipeline;
-        low = low == INT64_MAX || is_earlier_step(op->step, low) ? op->step : low;
-        high = op->step > high ? op->step : high;
         if ((wanted_step != PS_FIRST_STEP && op->step != wanted_step) ||
             (wanted_pipeline >= 0 && of != wanted_pipeline)) {
             continue;
@@ -114,7 +121,7 @@ ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline,
         }
         found = true;
     }
-    return found ? PS_OK : fail_choice(chart, wanted_step, wanted_pipeline, low, high, err);
+    return found ? PS_OK : fail_choice(chart, wanted_step, wanted_pipeline, err);
 }
 
 static void find_phases(ps_rows *r) {

@@ -3,7 +3,6 @@
 #include "write/table/xlsx_check.h"
 
 #include <fcntl.h>
-#include <isa-l/igzip_lib.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/inflate.h"
 
 enum {
     END_RECORD = 22, /* without a comment */
@@ -32,10 +32,10 @@ typedef struct part {
 
 typedef struct checker {
     int fd;
+    bool no_memory;
     part part;
     unsigned char in[IN_BYTES];
     unsigned char directory[MAX_DIRECTORY];
-    struct inflate_state inflate;
 } checker;
 
 static uint32_t number_xlsx_check(const unsigned char *p, int n_bytes) {
@@ -70,27 +70,37 @@ static void scan_xlsx_check(part *p, size_t n) {
     p->n_carry = keep;
 }
 
-static bool inflate_part(checker *c, uint64_t at, uint64_t n_bytes) {
-    isal_inflate_init(&c->inflate);
-    while (c->inflate.block_state != ISAL_BLOCK_FINISH) {
-        if (c->inflate.avail_in == 0) {
-            size_t n = n_bytes < IN_BYTES ? (size_t)n_bytes : IN_BYTES;
-            if (n == 0 || !read_at(c->fd, c->in, n, at)) {
+/* All of a part goes through scan_xlsx_check(). */
+static bool inflate_all(checker *c, ps_inflate *inflate, uint64_t at, uint64_t n_bytes) {
+    const uint8_t *in = c->in;
+    size_t n_in = 0;
+    size_t room = OUT_BYTES;
+    ps_inflate_end end = PS_INFLATE_GOES_ON;
+    while (end == PS_INFLATE_GOES_ON) {
+        if (n_in == 0 && room > 0) { /* else there may be more of the same input */
+            n_in = n_bytes < IN_BYTES ? (size_t)n_bytes : IN_BYTES;
+            if (n_in == 0 || !read_at(c->fd, c->in, n_in, at)) {
                 return false;
             }
-            at += n;
-            n_bytes -= n;
-            c->inflate.next_in = c->in;
-            c->inflate.avail_in = (uint32_t)n;
+            at += n_in;
+            n_bytes -= n_in;
+            in = c->in;
         }
-        c->inflate.next_out = (unsigned char *)c->part.window + c->part.n_carry;
-        c->inflate.avail_out = OUT_BYTES;
-        if (isal_inflate(&c->inflate) != ISAL_DECOMP_OK) {
-            return false;
-        }
-        scan_xlsx_check(&c->part, OUT_BYTES - c->inflate.avail_out);
+        uint8_t *out = (uint8_t *)c->part.window + c->part.n_carry;
+        room = OUT_BYTES;
+        end = ps_inflate_run(inflate, &in, &n_in, &out, &room);
+        scan_xlsx_check(&c->part, OUT_BYTES - room);
     }
-    return n_bytes == 0 && c->inflate.avail_in == 0;
+    c->no_memory = end == PS_INFLATE_NO_MEMORY;
+    return end == PS_INFLATE_DONE && n_bytes == 0 && n_in == 0;
+}
+
+static bool inflate_part(checker *c, uint64_t at, uint64_t n_bytes) {
+    ps_inflate *inflate = ps_inflate_new_raw();
+    c->no_memory = inflate == NULL;
+    bool ok = inflate != NULL && inflate_all(c, inflate, at, n_bytes);
+    ps_inflate_free(inflate);
+    return ok;
 }
 
 static bool xlsx_check_ends_with(const part *p, const char *tail) {
@@ -173,10 +183,13 @@ ps_code ps_xlsx_check(const char *path, const char *name, uint64_t n_cells, ps_e
     if (c->fd >= 0) {
         (void)close(c->fd);
     }
+    bool no_memory = c->no_memory;
     ps_free(c);
     return ok ? PS_OK
-              : ps_fail_file(err, PS_IO, name,
-                             "the workbook was written in part only (%llu of %llu cells): is the "
-                             "disk full?",
-                             (unsigned long long)n_found, (unsigned long long)n_cells);
+           : no_memory
+               ? ps_fail_nomem(err)
+               : ps_fail_file(err, PS_IO, name,
+                              "the workbook was written in part only (%llu of %llu cells): is the "
+                              "disk full?",
+                              (unsigned long long)n_found, (unsigned long long)n_cells);
 }
