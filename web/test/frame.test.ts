@@ -330,10 +330,11 @@ test("pages: ranks are compared where there are several", () => {
     "timeline",
     "pipeline",
     "operator",
+    "calls",
     "memory",
     "query",
   ]);
-  assert.equal(tabsShown(2, "timeline").length, 8);
+  assert.equal(tabsShown(2, "timeline").length, 9);
   assert.ok(tabsShown(1, "summary").includes("summary"));
 });
 

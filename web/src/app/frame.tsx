@@ -6,6 +6,7 @@ import { useAtom } from "../base/atom";
 import { isDark, look } from "../model/look";
 import { connection, loadAll, ranks, session, tab, TABS, type Tab } from "../model/session";
 import { fail, notify } from "../model/notices";
+import { CallsPage } from "../pages/calls";
 import { CommunicationPage } from "../pages/communication";
 import { MemoryPage } from "../pages/memory";
 import { OperatorPage } from "../pages/operator";
@@ -34,6 +35,7 @@ const PAGES: Record<Tab, () => ComponentChild> = {
   pipeline: () => <PipelinePage />,
   summary: () => <SummaryPage />,
   operator: () => <OperatorPage />,
+  calls: () => <CallsPage />,
   memory: () => <MemoryPage />,
   communication: () => <CommunicationPage />,
   whatif: () => <WhatIfPage />,

@@ -9,6 +9,7 @@ export type Tab =
   | "pipeline"
   | "summary"
   | "operator"
+  | "calls"
   | "memory"
   | "communication"
   | "whatif"
@@ -18,6 +19,7 @@ export const TABS: Tab[] = [
   "pipeline",
   "summary",
   "operator",
+  "calls",
   "memory",
   "communication",
   "whatif",
