@@ -13,7 +13,8 @@ export type Tab =
   | "memory"
   | "communication"
   | "whatif"
-  | "query";
+  | "query"
+  | "compare";
 export const TABS: Tab[] = [
   "timeline",
   "pipeline",
@@ -24,6 +25,7 @@ export const TABS: Tab[] = [
   "communication",
   "whatif",
   "query",
+  "compare",
 ];
 
 /** A span of time over lanes: what was drawn with the mouse, or taken from a slice with M. Times are viewNs. */
