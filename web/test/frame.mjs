@@ -144,6 +144,7 @@ async function ready(page) {
     "Pipeline",
     "Summary",
     "Operator",
+    "Calls",
     "Memory",
     "Communication",
     "What if",

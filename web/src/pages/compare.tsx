@@ -221,7 +221,7 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
             compare({ table: found.table, name: found.name });
           }
         }}
-        empty={<p class="quiet">{t("compare.none-slower")}</p>}
+        empty={<Empty title={t("compare.none-slower")} />}
       />
     </div>
   );
