@@ -71,6 +71,7 @@ static int store_options(service *v, ps_store_opts *out) {
         }
     }
     out->rank_from = ps_cli_text(cli, "rank-from");
+    out->has_baseline = ps_cli_text(cli, "baseline") != NULL;
     return ps_cli_reader(cli, &out->reader);
 }
 
@@ -291,9 +292,12 @@ static int run_serve(ps_cli *cli) {
     hold_serve_signals(&before);
     raise_file_limit();
     size_t n = ps_cli_n_positionals(cli);
-    const char **paths = ps_calloc(n, sizeof *paths);
+    const char **paths = ps_calloc(n + 1, sizeof *paths);
     for (size_t i = 0; paths != NULL && i < n; i++) {
         paths[i] = ps_cli_positional(cli, i);
+    }
+    if (paths != NULL && opts.has_baseline) {
+        paths[n++] = ps_cli_text(cli, "baseline");
     }
     ps_err err = PS_ERR_INIT;
     v.store = paths != NULL ? ps_store_new(paths, n, &opts, &err) : NULL;
@@ -318,6 +322,8 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "open", "open the page in the browser of this desktop")},
     {PS_ROW_TEXT(NULL, "token", "T", PS_SHOWN("a random one"),
                  "what who asks has to know: letters, digits, hyphens, underscores")},
+    {PS_ROW_TEXT(NULL, "baseline", "PATH", PS_SHOWN("none"),
+                 "a capture to compare with, served beside the others")},
     PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     {.short_name = 'j',
@@ -331,7 +337,7 @@ static const ps_option OPTIONS[] = {
 const ps_command ps_command_serve = {
     .name = "serve",
     .summary = "the viewer: timeline, pipelines and tables in a browser",
-    .usage = "PATH... [--port N] [--open] [options]",
+    .usage = "PATH... [--baseline OLD] [--port N] [--open] [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

@@ -55,7 +55,7 @@ static const char *text_or_null(const kernels *k, ps_str s) {
 }
 
 static const char *module_of(const kernels *k, uint32_t slice) {
-    uint32_t launcher = k->modules != NULL ? ps_module_launcher(k->modules, slice) : PS_NONE;
+    uint32_t launcher = k->modules != NULL ? ps_module_launcher(k->modules->links, slice) : PS_NONE;
     uint32_t call = launcher != PS_NONE ? k->modules->call_of[launcher] : PS_NONE;
     return call != PS_NONE ? k->module_paths[k->modules->calls[call].node] : NULL;
 }

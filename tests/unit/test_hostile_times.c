@@ -239,6 +239,7 @@ static const char EXPECTED[] =
     "module_statistic ok Modules=24 ModuleTree=48 ModuleStatistic=192 ModuleStatistic=96 "
     "ModuleStatistic=96 ModuleOp=192 ModuleInstance=72 ModuleStep=72 ModuleCoverage=10 "
     "ops=0\n"
+    "call_tree ok CallTree=435 CallTreeCallees=972 CallTreeModules=196 ops=0\n"
     "operator_mfu ok OperatorMfuSummary=0 OperatorMFU=0 KernelFlops=0 ops=0\n";
 
 static void every_analysis_tells_the_same_of_all_of_time(void **state) {

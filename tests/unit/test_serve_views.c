@@ -87,7 +87,7 @@ static void what_is_wrong_is_said(void **state) {
     expect_in(ask_fails(&a, 404, "/api/view?name=overview&cluster=9"), "no cluster 9");
     expect_in(ask_fails(&a, 400, "/api/mode?"), "'name' is missing");
     expect_in(ask_fails(&a, 404, "/api/mode?name=nope"), "there is no mode 'nope'");
-    expect_in(ask_fails(&a, 400, "/api/mode?name=cluster_time_compare_summary"), "--bp OTHER");
+    expect_in(ask_fails(&a, 400, "/api/mode?name=cluster_time_compare_summary"), "baseline=N");
     expect_in(ask_fails(&a, 400, "/api/mode?name=slow_rank&order=x"), "tp-cp-ep-dp-pp");
     expect_in(ask_fails(&a, 400, "/api/mode?name=slow_rank&peak_tflops=0"), "peak_tflops");
     expect_in(ask_fails(&a, 400, "/api/mode?name=slow_rank&pp_type=x"), "no schedule 'x'");

@@ -144,6 +144,7 @@ async function ready(page) {
     "Pipeline",
     "Summary",
     "Operator",
+    "Calls",
     "Memory",
     "Communication",
     "What if",
@@ -175,10 +176,10 @@ async function ready(page) {
   await page.getByRole("button", { name: "中文 / English" }).click();
 
   // All pages, each by its key; the help lists the commands of all that were opened, and no key twice on a page.
-  for (let i = 1; i <= 6; i++) {
+  for (let i = 1; i <= 7; i++) {
     await page.keyboard.press(String(i));
     await page.waitForSelector(
-      `.page-slot:not([hidden])#page-${["timeline", "pipeline", "summary", "operator", "memory", "communication"][i - 1]}`,
+      `.page-slot:not([hidden])#page-${["timeline", "pipeline", "summary", "operator", "calls", "memory", "communication"][i - 1]}`,
     );
   }
   await page.keyboard.press("4");

@@ -373,7 +373,7 @@ static const ps_sort_key MODULE_ROW_LONGEST_FIRST[] = {PS_DOWN(named_share, kern
 
 /* By the operator, of kernels that nobody launched by their own name. */
 static const char *name_in_share(const making *m, uint32_t slice) {
-    uint32_t op = ps_module_launcher(m->tree, slice);
+    uint32_t op = ps_module_launcher(m->tree->links, slice);
     return op == PS_NONE ? ps_module_kernel_name(m->trace, slice)
                          : ps_trace_text(m->trace, m->s->name[op]);
 }

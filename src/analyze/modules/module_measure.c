@@ -141,7 +141,7 @@ static bool is_of_step(const measuring *m, uint32_t slice) {
 
 static void take_module_time_kernel(measuring *m, uint32_t slice) {
     int64_t dur = m->s->dur_ns[slice];
-    uint32_t op = ps_module_launcher(m->tree, slice);
+    uint32_t op = ps_module_launcher(m->tree->links, slice);
     if (op == PS_NONE) {
         if (is_of_step(m, slice)) {
             add_share(&m->out->unlinked, dur);
@@ -306,7 +306,7 @@ ps_code ps_module_measure(const ps_module_tree *tree, const uint8_t *wanted, int
     m.peak_flop_s = mfu != NULL ? ps_mfu_peak_flop_s(mfu, &how) : 0;
     bool ok = make_module_time_room(&m) && find_anchors(&m) && collect_spans(&m);
     for (uint32_t i = 0; ok && i < m.s->n; i++) {
-        if (ps_module_counts(tree, i, m.has_comm_ops)) {
+        if (ps_module_counts(tree->links, i, m.has_comm_ops)) {
             take_module_time_kernel(&m, i);
         }
     }

@@ -438,30 +438,29 @@ bool ps_module_has_comm_ops(const ps_trace *trace) {
     return any;
 }
 
-uint32_t ps_module_launcher(const ps_module_tree *t, uint32_t slice) {
-    uint32_t op = t->links->op[slice];
-    uint32_t call = t->links->call[slice];
-    bool has_call =
-        call != PS_NONE && ps_trace_slices(t->links->trace)->kind[call] == PS_SLICE_CALL;
+uint32_t ps_module_launcher(const ps_links *links, uint32_t slice) {
+    uint32_t op = links->op[slice];
+    uint32_t call = links->call[slice];
+    bool has_call = call != PS_NONE && ps_trace_slices(links->trace)->kind[call] == PS_SLICE_CALL;
     return op != PS_NONE ? op : has_call ? call : PS_NONE;
 }
 
-static bool is_from_mark(const ps_module_tree *t, uint32_t slice) {
-    uint32_t call = t->links->call[slice];
-    return call != PS_NONE && ps_trace_slices(t->links->trace)->kind[call] == PS_SLICE_MARK_HOST;
+static bool is_from_mark(const ps_links *links, uint32_t slice) {
+    uint32_t call = links->call[slice];
+    return call != PS_NONE && ps_trace_slices(links->trace)->kind[call] == PS_SLICE_MARK_HOST;
 }
 
-bool ps_module_counts(const ps_module_tree *t, uint32_t slice, bool has_comm_ops) {
-    switch (ps_trace_slices(t->links->trace)->kind[slice]) {
+bool ps_module_counts(const ps_links *links, uint32_t slice, bool has_comm_ops) {
+    switch (ps_trace_slices(links->trace)->kind[slice]) {
     case PS_SLICE_KERNEL:
         return true;
     case PS_SLICE_COMM_OP: /* one made from a mark outside of operators was launched by nothing that is called */
-        return ps_module_launcher(t, slice) != PS_NONE || !is_from_mark(t, slice);
+        return ps_module_launcher(links, slice) != PS_NONE || !is_from_mark(links, slice);
     case PS_SLICE_COMM_KERNEL:
         return !has_comm_ops;
     case PS_SLICE_COPY:
     case PS_SLICE_TASK:
-        return ps_module_launcher(t, slice) != PS_NONE;
+        return ps_module_launcher(links, slice) != PS_NONE;
     default:
         return false;
     }
@@ -477,8 +476,8 @@ static bool list_kernels(ps_module_tree *t, const ps_slices *s) {
         return false;
     }
     for (uint32_t i = 0; i < s->n; i++) {
-        uint32_t by = ps_module_launcher(t, i);
-        if (by != PS_NONE && ps_module_counts(t, i, has_comm_ops)) {
+        uint32_t by = ps_module_launcher(t->links, i);
+        if (by != PS_NONE && ps_module_counts(t->links, i, has_comm_ops)) {
             first[(size_t)by + 2]++;
             t->n_kernels++;
         }
@@ -488,8 +487,8 @@ static bool list_kernels(ps_module_tree *t, const ps_slices *s) {
     }
     t->kernels = ps_alloc((t->n_kernels + 1) * sizeof *t->kernels);
     for (uint32_t i = 0; t->kernels != NULL && i < s->n; i++) {
-        uint32_t by = ps_module_launcher(t, i);
-        if (by != PS_NONE && ps_module_counts(t, i, has_comm_ops)) {
+        uint32_t by = ps_module_launcher(t->links, i);
+        if (by != PS_NONE && ps_module_counts(t->links, i, has_comm_ops)) {
             t->kernels[first[(size_t)by + 1]++] = i;
         }
     }

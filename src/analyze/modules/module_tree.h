@@ -76,11 +76,11 @@ typedef struct ps_module_tree {
 const char *ps_module_source_text(const ps_module_tree *t);
 
 /* The operator that launched a slice; where none is known, the call; PS_NONE. */
-uint32_t ps_module_launcher(const ps_module_tree *t, uint32_t slice);
+uint32_t ps_module_launcher(const ps_links *links, uint32_t slice);
 
 /* Whether a slice is a kernel to be counted: computing kernels, communication operators (communication kernels where a
  * trace has no operators), and of copies and other tasks those whose launch is known. */
-bool ps_module_counts(const ps_module_tree *t, uint32_t slice, bool has_comm_ops);
+bool ps_module_counts(const ps_links *links, uint32_t slice, bool has_comm_ops);
 bool ps_module_has_comm_ops(const ps_trace *trace);
 
 /* PS_NOTHING with a sentence when the trace has no modules or no operators that launched anything, PS_NOMEM. `marks_too`:

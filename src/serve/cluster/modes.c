@@ -19,10 +19,17 @@ void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask) {
     ask->opts.in_full = true;
 }
 
+static bool compares(const ps_modes_ask *ask) {
+    return ask->analyses[ask->n_analyses - 1]->baseline != NULL;
+}
+
 static void put_mode_key(const ps_modes_ask *ask, ps_buf *out) {
     ps_buf_addf(out, "modes %zu", ask->cluster);
     for (size_t i = 0; i < ask->n_analyses; i++) {
         ps_buf_addf(out, " %s", ask->analyses[i]->name);
+    }
+    if (compares(ask)) {
+        ps_buf_addf(out, " beside %zu", ask->baseline);
     }
     ps_analysis_opts_key(&ask->opts, PS_OF_MODES, out);
 }
@@ -87,7 +94,10 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const making *mk = context;
     const ps_modes_ask *ask = mk->ask;
     const ps_cluster *cluster = ps_store_cluster(mk->q->store, ask->cluster);
-    const ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = ask->opts};
+    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = ask->opts};
+    if (compares(ask)) {
+        opts.baseline_path = ps_store_cluster(mk->q->store, ask->baseline)->path;
+    }
     if (cluster->n_ranks == 0) {
         return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
     }

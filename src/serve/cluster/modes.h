@@ -17,6 +17,7 @@ typedef struct ps_modes_ask {
     size_t n_analyses;
     size_t
         n_makers; /* the first so many only give what the last one takes: what they miss is no news */
+    size_t baseline; /* of analyses that compare: the cluster they compare with; SIZE_MAX: none */
     ps_analysis_opts opts; /* texts are borrowed from whoever asks */
 } ps_modes_ask;
 

@@ -413,6 +413,10 @@ size_t ps_store_n_clusters(const ps_store *s) {
     return s->list.n_clusters;
 }
 
+size_t ps_store_baseline(const ps_store *s) {
+    return s->opts.has_baseline ? ps_store_n_clusters(s) - 1 : SIZE_MAX;
+}
+
 const ps_cluster *ps_store_cluster(const ps_store *s, size_t i) {
     return s->list.clusters[i];
 }

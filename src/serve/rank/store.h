@@ -37,6 +37,7 @@ typedef struct ps_store ps_store;
 typedef struct ps_store_opts {
     const ps_reader *reader; /* --format, or NULL */
     const char *rank_from;   /* --rank-from, or NULL */
+    bool has_baseline;       /* the last path is what the others are compared with */
     size_t n_threads;        /* 0: one per processor */
     size_t max_bytes;        /* of loaded ranks; 0: 60 % of the machine's memory */
     /* Called without locks held, from any thread, when ps_store_seq() has grown. May be NULL. */
@@ -65,6 +66,8 @@ void ps_store_free(ps_store *s);
 
 size_t ps_store_n_clusters(const ps_store *s);
 const ps_cluster *ps_store_cluster(const ps_store *s, size_t i); /* one per path */
+/* The number of the cluster that the others are compared with unless something else is said; SIZE_MAX: none. */
+size_t ps_store_baseline(const ps_store *s);
 size_t ps_store_n_ranks(const ps_store *s);
 const ps_rank_entry *ps_store_rank(const ps_store *s, size_t i);
 size_t ps_store_find(const ps_store *s, const char *key, size_t n); /* SIZE_MAX: no such key */

@@ -2,6 +2,7 @@
  * a picture or file to save. */
 #include <string.h>
 
+#include "analyze/pipeline/chart_beside.h"
 #include "analyze/pipeline/replay.h"
 #include "schedule/schedule.h"
 #include "serve/cluster/pipelines.h"
@@ -15,6 +16,7 @@
 typedef struct asked {
     ps_pipelines_ask pipelines;
     const ps_schedule *against; /* or NULL */
+    int64_t beside;             /* the cluster whose chart lies below; -1: none */
     const char *format;         /* "page" for the page itself */
     int64_t step;
     int32_t pipeline;
@@ -32,6 +34,10 @@ static bool ask_chart_reply(const ps_request *q, ps_reply *r, asked *a) {
     if (strcmp(a->format, "page") != 0 && strcmp(a->format, "svg") != 0 &&
         strcmp(a->format, "html") != 0 && strcmp(a->format, "json") != 0) {
         ps_reply_fail(r, 400, "format: page, svg, html or json");
+        return false;
+    }
+    int64_t last = (int64_t)ps_store_n_clusters(q->store) - 1;
+    if (!ps_ask_int(q, r, "beside", 0, last, -1, &a->beside)) {
         return false;
     }
     const char *against = ps_param_text(q, "against");
@@ -128,6 +134,28 @@ static ps_code put_chart_reply_chart(const ps_request *q, const asked *a, const 
     return code == PS_OK && !ps_buf_ok(&r->body) ? ps_fail_nomem(err) : code;
 }
 
+/* What lies below: a theory, or the chart of another capture under the same overrides; NULL where nothing was asked for. */
+static ps_code make_against(const ps_request *q, const asked *a, const ps_chart *chart,
+                            ps_chart **out, ps_err *err) {
+    if (a->against != NULL) {
+        *out = ps_theory_of(chart, a->against, err);
+        return *out != NULL ? PS_OK : err->code;
+    }
+    if (a->beside < 0) {
+        return PS_OK;
+    }
+    ps_pipelines_ask ask = a->pipelines;
+    const ps_pipelines *base = NULL;
+    ask.cluster = (size_t)a->beside;
+    ps_code code = ps_pipelines_get(q, &ask, &base, err);
+    if (code == PS_OK) {
+        *out = ps_chart_beside(chart, base->chart, err);
+        code = *out != NULL ? PS_OK : err->code;
+    }
+    ps_cache_release(q->cache, (void *)(uintptr_t)base);
+    return code;
+}
+
 static void answer_chart_reply(const ps_request *q, ps_reply *r) {
     asked a;
     if (!ask_chart_reply(q, r, &a)) {
@@ -137,10 +165,7 @@ static void answer_chart_reply(const ps_request *q, ps_reply *r) {
     const ps_pipelines *p = NULL;
     ps_chart *against = NULL;
     ps_code code = ps_pipelines_get(q, &a.pipelines, &p, &err);
-    if (code == PS_OK && a.against != NULL) {
-        against = ps_theory_of(p->chart, a.against, &err);
-        code = against != NULL ? PS_OK : err.code;
-    }
+    code = code == PS_OK ? make_against(q, &a, p->chart, &against, &err) : code;
     code = code == PS_OK ? put_chart_reply_chart(q, &a, p, against, r, &err) : code;
     if (code != PS_OK) {
         r->file_name = NULL;

@@ -7,18 +7,24 @@
 #include "serve/cluster/modes.h"
 #include "serve/http/route.h"
 
-/* What a page may ask for. The report is no mode of `cluster`, and still what its tabs show. */
-static const ps_analysis *find_mode(ps_reply *r, const char *name) {
+/* What a page may ask for. The report and the comparison are no modes of `cluster`, and still what its tabs show. */
+static bool is_shown_mode(const ps_analysis *a) {
+    return !a->hidden || strcasecmp(a->name, "report") == 0 || strcasecmp(a->name, "compare") == 0;
+}
+
+/* Those that compare need parameter `baseline`. */
+static const ps_analysis *find_mode(ps_reply *r, const char *name, bool has_baseline) {
     const ps_analysis *a = name != NULL ? ps_analysis_find(name) : NULL;
     if (name == NULL) {
         ps_reply_fail(r, 400, "parameter 'name' is missing: one of pipescope modes");
-    } else if (a == NULL || (a->hidden && strcasecmp(a->name, "report") != 0)) {
+    } else if (a == NULL || !is_shown_mode(a)) {
         ps_reply_fail(r, 404, "there is no mode '%.80s': see pipescope modes", name);
         a = NULL;
-    } else if (a->baseline != NULL) {
+    } else if (a->baseline != NULL && !has_baseline) {
         ps_reply_fail(r, 400,
-                      "%s compares with another capture: pipescope cluster -m %s -d DIR --bp OTHER",
-                      a->name, a->name);
+                      "%s compares with another capture that is served: baseline=N, its number "
+                      "(pipescope serve NEW --baseline OLD)",
+                      a->name);
         a = NULL;
     }
     return a;
@@ -56,10 +62,14 @@ static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
 
 static void answer_mode(const ps_request *q, ps_reply *r) {
     ps_modes_ask ask = {.n_analyses = 1};
-    ask.analyses[0] = find_mode(r, ps_param_text(q, "name"));
-    if (ask.analyses[0] == NULL || !ps_ask_analysis(q, r, PS_OF_MODES, &ask.cluster, &ask.opts)) {
+    int64_t baseline = -1;
+    int64_t last = (int64_t)ps_store_n_clusters(q->store) - 1;
+    ask.analyses[0] = find_mode(r, ps_param_text(q, "name"), ps_param_text(q, "baseline") != NULL);
+    if (ask.analyses[0] == NULL || !ps_ask_int(q, r, "baseline", 0, last, -1, &baseline) ||
+        !ps_ask_analysis(q, r, PS_OF_MODES, &ask.cluster, &ask.opts)) {
         return;
     }
+    ask.baseline = (size_t)baseline;
     if (strcmp(ask.analyses[0]->name, "report") == 0) {
         ps_modes_ask_report(q, &ask);
     }

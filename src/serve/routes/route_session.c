@@ -91,6 +91,9 @@ static void answer_session(const ps_request *q, ps_reply *r) {
         put_cluster(&j, ps_store_cluster(q->store, i));
     }
     ps_json_close(&j);
+    if (ps_store_baseline(q->store) != SIZE_MAX) {
+        ps_json_key_uint(&j, "baseline", ps_store_baseline(q->store));
+    }
     ps_json_key_array(&j, "schedules");
     put_schedules(&j);
     ps_json_close(&j);

@@ -30,10 +30,10 @@ browser() {
 # shared PATH: skips where this folder of large samples is not there.
 shared() { [ -e "$PIPESCOPE_SHARED_DATA/$1" ] || skip "no sample data: $1"; }
 
-# serve PATH: starts a server on a free port and sets $url. It is stopped when the script ends.
+# serve PATH [OPTION...]: starts a server on a free port and sets $url. It is stopped when the script ends.
 serve() {
     server_log=$(mktemp "$T/server.XXXXXX")
-    "$PIPESCOPE_BIN" serve "$1" --port 0 >"$server_log" 2>"$server_log.err" &
+    "$PIPESCOPE_BIN" serve "$@" --port 0 >"$server_log" 2>"$server_log.err" &
     server_pid=$!
     server_pids="$server_pids $server_pid"
     tries=0

@@ -74,6 +74,8 @@ export interface Session {
   sources: string[];
   shapes: Shapes;
   clusters: { path: string; notes: string[]; oddities: string[] }[];
+  /** The one that others are compared with, where the server was told. */
+  baseline?: number;
   schedules: { name: string; summary: string }[];
 }
 

@@ -6,7 +6,9 @@ import { useAtom } from "../base/atom";
 import { isDark, look } from "../model/look";
 import { connection, loadAll, ranks, session, tab, TABS, type Tab } from "../model/session";
 import { fail, notify } from "../model/notices";
+import { CallsPage } from "../pages/calls";
 import { CommunicationPage } from "../pages/communication";
+import { ComparePage } from "../pages/compare";
 import { MemoryPage } from "../pages/memory";
 import { OperatorPage } from "../pages/operator";
 import { PipelinePage } from "../pages/pipeline";
@@ -34,9 +36,11 @@ const PAGES: Record<Tab, () => ComponentChild> = {
   pipeline: () => <PipelinePage />,
   summary: () => <SummaryPage />,
   operator: () => <OperatorPage />,
+  calls: () => <CallsPage />,
   memory: () => <MemoryPage />,
   communication: () => <CommunicationPage />,
   whatif: () => <WhatIfPage />,
+  compare: () => <ComparePage />,
   query: () => <QueryPage />,
 };
 
@@ -64,9 +68,12 @@ function registerCommands(): () => void {
     ...TABS.map((name, i) => ({
       id: `frame.tab-${name}`,
       word: `command.tab-${name}` as const,
-      keys: [String(i + 1)],
+      keys: i < 9 ? [String(i + 1)] : [],
       run: () => tab.set(name),
-      isOff: () => !tabsShown(ranks.get().length, tab.get()).includes(name),
+      isOff: () =>
+        !tabsShown(ranks.get().length, session.get()?.clusters.length ?? 0, tab.get()).includes(
+          name,
+        ),
     })),
     { id: "frame.look", word: "command.look", keys: ["Shift+D"], run: nextLook },
     {

@@ -89,7 +89,7 @@ function Opened() {
   const loading = loadingOf(known);
   const paths = opened.clusters.map((c) => c.path);
   const title = opened.title !== "" ? opened.title : (paths[0] ?? "");
-  const tabs = tabsShown(known.length, shown);
+  const tabs = tabsShown(known.length, paths.length, shown);
   const move = (e: KeyboardEvent): void => {
     const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (step !== 0) {

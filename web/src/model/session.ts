@@ -9,19 +9,23 @@ export type Tab =
   | "pipeline"
   | "summary"
   | "operator"
+  | "calls"
   | "memory"
   | "communication"
   | "whatif"
-  | "query";
+  | "query"
+  | "compare";
 export const TABS: Tab[] = [
   "timeline",
   "pipeline",
   "summary",
   "operator",
+  "calls",
   "memory",
   "communication",
   "whatif",
   "query",
+  "compare",
 ];
 
 /** A span of time over lanes: what was drawn with the mouse, or taken from a slice with M. Times are viewNs. */

@@ -147,7 +147,7 @@ function Rows({ of }: { of: string }) {
   const all = useAtom(allRows);
   const below = useAtom(under);
   const drawn = useAtom(form);
-  const tables = now?.tables ?? sim?.reply.tables ?? [];
+  const tables = now?.tables ?? sim?.reply?.tables ?? [];
   const found = tables.find((table) => table.name === of);
   const table = useMemo(
     () =>

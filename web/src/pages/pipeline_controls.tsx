@@ -122,6 +122,13 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
             <option value="none">{t("pipeline.under-none")}</option>
             <option value="form">{t("pipeline.under-form")}</option>
             <option value="replay">{t("pipeline.under-replay")}</option>
+            {(known?.clusters ?? []).map(({ path }, i) =>
+              i === number ? null : (
+                <option key={path} value={`beside:${i}`}>
+                  {t("pipeline.under-beside", path)}
+                </option>
+              ),
+            )}
             {(known?.schedules ?? []).map(({ name, summary }) => (
               <option key={name} value={`theory:${name}`} title={summary}>
                 {t("pipeline.under-theory", name)}

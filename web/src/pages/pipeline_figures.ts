@@ -2,8 +2,9 @@
 import { duration, percent, unitFor, type Unit } from "../base/time";
 import type { Column } from "../pipeline/margins";
 import { bubbleShare, pipelinesOf, unmarkedShare, type Row, type View } from "../pipeline/rows";
+import { session } from "../model/session";
 import { said, t, type Word } from "../words";
-import type { Drawn, Simulated } from "./pipeline_state";
+import type { Drawn, Simulated, Under } from "./pipeline_state";
 
 const LEAST_UNIT_NS = 1e3;
 
@@ -85,7 +86,7 @@ export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string
     duration(view.windowNs),
     bubbleText(view),
     chart.untold,
-    drawn.isAlone || sim === null ? "" : simulationText(sim),
+    drawn.isAlone || sim === null ? "" : simulationText(sim, view),
   ].filter((fact) => fact !== "");
 }
 
@@ -118,9 +119,17 @@ function choiceTexts({ chart }: Drawn, view: View): string[] {
   return pipelines.length > 1 ? [step, pipeline] : [step];
 }
 
-function simulationText(sim: Simulated): string {
+function simulationText(sim: Simulated, view: View): string {
+  if (sim.reply === null) {
+    return t("pipeline.fact-beside", captureName(sim.under), duration(view.theoryNs));
+  }
   const { step_ns, bubble } = sim.reply;
   return t("pipeline.fact-under", underText(sim), duration(step_ns), percent(bubble));
+}
+
+/** Of another capture its path. */
+function captureName(under: Under): string {
+  return session.get()?.clusters[Number(under.slice("beside:".length))]?.path ?? "";
 }
 
 function underText(sim: Simulated): string {
@@ -128,5 +137,5 @@ function underText(sim: Simulated): string {
     ? t("pipeline.under-theory", sim.under.slice(7))
     : sim.under === "replay"
       ? t("pipeline.under-replay")
-      : sim.reply.used.schedule;
+      : (sim.reply?.used.schedule ?? "");
 }

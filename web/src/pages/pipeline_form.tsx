@@ -38,7 +38,7 @@ export function SimulateForm() {
   const f = useAtom(form);
   const sim = useAtom(simulated);
   const known = useAtom(session);
-  const used = sim?.reply.used;
+  const used = sim?.reply?.used;
   const schedule = f.schedule ?? used?.schedule ?? "1f1b";
   const takes = (what: keyof typeof TAKES): boolean => TAKES[what].includes(schedule);
   const isChanged = JSON.stringify(f) !== JSON.stringify(NO_FORM);
@@ -329,7 +329,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
       </div>
     );
   }
-  if (sim === null || (below === "none" && now !== null)) {
+  if (sim?.reply == null || (below === "none" && now !== null)) {
     return (
       <div class="sim-out">
         <p class="quiet">{busy ? t("simulate.running") : t("simulate.unchanged")}</p>
@@ -393,7 +393,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
 function Resets({ isChanged }: { isChanged: boolean }) {
   const sim = useAtom(simulated);
   const even = (): void => {
-    const times = sim?.reply.used.times ?? [];
+    const times = sim?.reply?.used.times ?? [];
     const n = times.length;
     if (n > 0) {
       const busy = times.map(([f, b]) => f + b);

@@ -29,8 +29,9 @@ export interface Choice {
   byPhase: boolean;
 }
 
-/** What lies below the measured rows: nothing, the form's simulation, the measured schedule replayed, or the theory of one. */
-export type Under = "none" | "form" | "replay" | `theory:${string}`;
+/** What lies below the measured rows: nothing, the form's simulation, the measured schedule replayed, the theory of one, or the chart of
+ * another capture. */
+export type Under = "none" | "form" | "replay" | `theory:${string}` | `beside:${number}`;
 
 /** Of the form; null and not there: as measured. */
 export interface Form {
@@ -67,7 +68,8 @@ export const NO_FORM: Form = {
 };
 
 export interface Simulated {
-  reply: Omit<SimulateReply, "chart">;
+  /** null: it was measured, in another capture. */
+  reply: Omit<SimulateReply, "chart"> | null;
   chart: Chart;
   under: Under;
 }
@@ -270,6 +272,10 @@ async function run(): Promise<void> {
     isSimulating.set(false);
     return;
   }
+  if (what.startsWith("beside:") && !alone) {
+    await runBeside(what);
+    return;
+  }
   const body = askOf(alone && what === "none" ? "form" : what);
   const text = JSON.stringify(body) + (loaded.get() === null ? "" : "measured");
   if (text === last) {
@@ -301,6 +307,37 @@ async function run(): Promise<void> {
     if (simulated.get()?.under !== what) {
       simulated.set(null);
     }
+  }
+  simulating = null;
+  isSimulating.set(false);
+}
+
+/** The chart of another capture, its steps beside those of this one. */
+async function runBeside(what: Under): Promise<void> {
+  const params = { ...chartParams(), beside: what.slice("beside:".length) };
+  const text = JSON.stringify(params);
+  if (text === last) {
+    return;
+  }
+  last = text;
+  const mine = new AbortController();
+  simulating = mine;
+  isSimulating.set(true);
+  try {
+    const { against } = await get<{ against: Packed }>("chart", params, mine.signal);
+    if (simulating !== mine) {
+      return;
+    }
+    refusal.set(null);
+    simulated.set({ reply: null, chart: decode(against), under: what });
+  } catch (error) {
+    const sentence = sentenceOf(error);
+    if (sentence === null || simulating !== mine) {
+      return;
+    }
+    last = "";
+    refusal.set(sentence);
+    simulated.set(null);
   }
   simulating = null;
   isSimulating.set(false);
@@ -448,7 +485,7 @@ export function writeState(state: Record<string, string>): void {
   });
   const below = state.under;
   under.set(
-    below === "form" || below === "replay" || (below?.startsWith("theory:") ?? false)
+    below === "form" || below === "replay" || /^(theory:.|beside:\d)/.test(below ?? "")
       ? (below as Under)
       : "none",
   );

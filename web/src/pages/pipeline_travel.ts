@@ -5,13 +5,14 @@ import type { ChartView } from "../pipeline/chart_view";
 import { isTheory, type Target } from "../pipeline/targets";
 import { t } from "../words";
 import { jump, opOf, placeInChart, stepAt } from "./pipeline_jump";
-import { choice, loaded, type Drawn } from "./pipeline_state";
+import { choice, loaded, under, type Drawn } from "./pipeline_state";
 
 export function toTimeline(view: ChartView, drawn: Drawn, target: Target): void {
   const place = view.placeOf(target);
   const now = loaded.get();
+  const isBeside = isTheory(target) && under.get().startsWith("beside:");
   if (drawn.isAlone || now === null || isTheory(target) || place.row.rankRow < 0) {
-    notify("info", t("pipeline.jump-theory"));
+    notify("info", t(isBeside ? "pipeline.jump-beside" : "pipeline.jump-theory"));
     return;
   }
   void jump(now, place.row.rankRow, place.op, place.startNs, place.endNs);

@@ -14,7 +14,9 @@ export function chartTexts(below: Under): Texts {
     ? { ...texts, theory: t("chart.simulated"), legendPair: t("chart.legendSimulated") }
     : below === "replay"
       ? { ...texts, theory: t("chart.replayed"), legendPair: t("chart.legendReplayed") }
-      : texts;
+      : below.startsWith("beside:")
+        ? { ...texts, theory: t("chart.beside"), legendPair: t("chart.legendBeside") }
+        : texts;
 }
 
 /** Words of the field; short names stay as the field writes them. */

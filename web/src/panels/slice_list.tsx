@@ -6,6 +6,7 @@ import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { duration } from "../base/time";
+import { showCalls } from "../model/calls";
 import { analysisSpan, box, boxLocked, ranks, shiftOf, type Box } from "../model/session";
 import { shownLanes } from "../model/shown";
 import { t } from "../words";
@@ -91,6 +92,9 @@ export function SliceList() {
         )}
         <button type="button" onClick={() => analysisSpan.set({ from: b.from, to: b.to })}>
           {t("list.analyse")}
+        </button>
+        <button type="button" onClick={() => showCalls(rank.key, "box")}>
+          {t("calls.of-box")}
         </button>
       </div>
       <div class="split">

@@ -1,0 +1,371 @@
+/** The page of calls: the call tree of a rank, a step, a span, a box or of all ranks, as a flame graph and as a table; what is chosen leads to
+ * its slices in the timeline. */
+import { useEffect, useMemo } from "preact/hooks";
+import { get, type Params } from "../api/client";
+import type { Rank, Ref, Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { grouped } from "../base/format";
+import { duration, percent } from "../base/time";
+import { register } from "../model/commands";
+import { BYS, foundIn, TIMES, timeFound, timeOf, type CallNode, type Time } from "../model/flame";
+import { fail } from "../model/notices";
+import { analysisSpan, box, ranks, shiftOf, show, tab } from "../model/session";
+import { registerUrl } from "../model/url_state";
+import { callName, FlameGraph } from "../panels/chart_flame";
+import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
+import { Segments, Select, useRank } from "../panels/form";
+import { askOf, lanesOf } from "../panels/slice_list";
+import { DataTable, LocalTable } from "../panels/table";
+import { language, said, t } from "../words";
+import { callsOf } from "./calls_model";
+import { calls, lookAt, part, type CallsState, type Scope } from "../model/calls";
+import { useReply, wholeTable } from "./data";
+import { RankGate } from "./rank_gate";
+import { readyRank } from "./ready_rank";
+
+const ALL = "all";
+const MODE_TABLES = {
+  callers: "CallTree",
+  callees: "CallTreeCallees",
+  modules: "CallTreeModules",
+} as const;
+
+const toSearch = (): void =>
+  document.querySelector<HTMLInputElement>("#page-calls input[type=search]")?.focus();
+
+export function CallsPage() {
+  const state = useAtom(calls);
+  const known = useAtom(ranks);
+  const isAll = state.rank === ALL && known.length > 1;
+  const rank = useRank(isAll ? "" : state.rank);
+  useEffect(() => registerUrl(part), []);
+  useEffect(
+    () => register([{ id: "calls.find", word: "calls.find", keys: ["/"], run: toSearch }]),
+    [],
+  );
+  return (
+    <main class="page">
+      <Controls state={state} rank={rank} isAll={isAll} />
+      {isAll ? (
+        <Tree state={state} rank={null} cluster={known[0]?.cluster ?? 0} />
+      ) : (
+        <RankGate rank={rank}>
+          {rank !== null && <Tree state={state} rank={rank} cluster={rank.cluster} />}
+        </RankGate>
+      )}
+    </main>
+  );
+}
+
+// --- what is looked at ------------------------------------------------------------------------------------------------
+
+interface Of {
+  state: CallsState;
+  /** null: all of them. */
+  rank: Rank | null;
+}
+
+function Controls({ state, rank, isAll }: Of & { isAll: boolean }) {
+  const known = useAtom(ranks);
+  const steps = rank?.steps ?? known.find((r) => r.steps !== undefined)?.steps ?? [];
+  const span = useAtom(analysisSpan);
+  const framed = useAtom(box);
+  const scopes: [Scope, string][] = [["", t("calls.scope-all")]];
+  if (span !== null && !isAll) {
+    scopes.push(["span", t("calls.scope-span", duration(span.to - span.from))]);
+  }
+  if (framed !== null && !isAll) {
+    scopes.push(["box", t("calls.scope-box", duration(framed.to - framed.from))]);
+  }
+  for (const [id] of steps) {
+    scopes.push([`step ${id}`, t("calls.scope-step", id)]);
+  }
+  return (
+    <div class="controls-row">
+      <Select
+        label={t("form.rank")}
+        value={isAll ? ALL : (rank?.key ?? "")}
+        options={[
+          ...(known.length > 1 ? [[ALL, t("frame.all-ranks")] as const] : []),
+          ...known.map((r) => [r.key, r.label] as const),
+        ]}
+        onChange={(next) => lookAt({ rank: next })}
+      />
+      <Select
+        label={t("calls.of")}
+        value={scopes.some(([scope]) => scope === state.scope) ? state.scope : ""}
+        options={scopes}
+        onChange={(scope) => lookAt({ scope })}
+      />
+      <Segments
+        label={t("calls.by")}
+        value={state.by}
+        options={BYS.map((by) => [by, t(`calls.by-${by}`)] as const)}
+        onChange={(by) => lookAt({ by })}
+      />
+    </div>
+  );
+}
+
+/** What to ask the server: the route, its parameters, and the table of several. */
+function questionOf(state: CallsState, rank: Rank | null, cluster: number): [string, Params] {
+  const step = /^step (-?\d+)$/.exec(state.scope)?.[1];
+  if (rank === null) {
+    const table = MODE_TABLES[state.by];
+    const only = step === undefined ? {} : { step_id: step };
+    return ["mode", { name: "call_tree", table, cluster, ...only }];
+  }
+  const params: Params = { rank: rank.key, by: state.by };
+  const span = analysisSpan.get();
+  const framed = box.get();
+  if (step !== undefined) {
+    const found = (rank.steps ?? []).find(([id]) => String(id) === step);
+    return [
+      "call_tree",
+      found === undefined ? params : { ...params, from: found[1], to: found[2] },
+    ];
+  }
+  if (state.scope === "span" && span !== null) {
+    const shift = shiftOf(rank);
+    const [from, to] = [Math.round(span.from - shift), Math.round(span.to - shift)];
+    return ["call_tree", { ...params, from, to }];
+  }
+  const lanes = framed === null ? undefined : lanesOf(framed).get(rank.key);
+  return state.scope === "box" && framed !== null && lanes !== undefined
+    ? ["call_tree", { ...params, ...askOf(framed, rank, lanes) }]
+    : ["call_tree", params];
+}
+
+// --- the tree ----------------------------------------------------------------------------------------------------------
+
+function Tree({ state, rank, cluster }: Of & { cluster: number }) {
+  useAtom(analysisSpan);
+  useAtom(box);
+  const [path, params] = questionOf(state, rank, cluster);
+  const reply = useReply(JSON.stringify([path, params]), (signal) =>
+    wholeTable(path, params, typeof params.table === "string" ? params.table : null, signal),
+  );
+  const nodes = useMemo(() => callsOf(reply.data), [reply.data]);
+  if (reply.error !== null) {
+    return hasNothing(reply.error) ? (
+      <Empty title={t("calls.nothing")}>
+        <p class="quiet">{reply.error instanceof Error ? said(reply.error.message) : ""}</p>
+      </Empty>
+    ) : (
+      <Failed error={reply.error} retry={reply.retry} />
+    );
+  }
+  if (reply.data === null || reply.isLoading) {
+    return <Loading />;
+  }
+  return nodes.length === 0 ? (
+    <Empty title={t("calls.nothing")}>
+      {state.by === "modules" && <p class="quiet">{t("calls.no-modules")}</p>}
+    </Empty>
+  ) : (
+    <Pictured state={state} rank={rank} nodes={nodes} table={reply.data} params={params} />
+  );
+}
+
+interface Pictured extends Of {
+  nodes: CallNode[];
+  table: Table;
+  params: Params;
+}
+
+/** Of a node of the server the place in the list; the root where there is none. */
+const placeOf = (nodes: readonly CallNode[], id: number): number =>
+  Math.max(
+    0,
+    nodes.findIndex((n) => n.id === id),
+  );
+
+function Pictured({ state, rank, nodes, table, params }: Pictured) {
+  const time = timeOf(nodes, state.time);
+  const found = useMemo(() => foundIn(nodes, state.find), [nodes, state.find]);
+  const focus = placeOf(nodes, state.focus);
+  const chosen = placeOf(nodes, state.chosen);
+  const shown = useMemo(() => spokenTable(table, nodes), [table, nodes, language.get()]);
+  const choose = (node: number): void => lookAt({ chosen: nodes[node].id });
+  return (
+    <>
+      <div class="controls-row">
+        <Segments
+          label={t("calls.time")}
+          value={time}
+          options={TIMES.map((one) => [one, t(`calls.time-${one}`)] as const)}
+          onChange={(next) => lookAt({ time: next })}
+        />
+        <Search nodes={nodes} time={time} found={found} chosen={chosen} find={state.find} />
+        <button type="button" disabled={focus === 0} onClick={() => lookAt({ focus: 0 })}>
+          {t("calls.whole")}
+        </button>
+      </div>
+      <section class="card">
+        {nodes[0].total[time] > 0 ? (
+          <FlameGraph
+            title={t("calls.title", t(`calls.by-${state.by}`), t(`calls.time-${time}`))}
+            nodes={nodes}
+            time={time}
+            focus={focus}
+            chosen={chosen}
+            found={found}
+            onChoose={choose}
+            onFocus={(node) => lookAt({ focus: nodes[node].id, chosen: nodes[node].id })}
+          />
+        ) : (
+          <Empty title={t("calls.no-time")} />
+        )}
+      </section>
+      <Chosen node={nodes[chosen]} nodes={nodes} rank={rank} params={params} />
+      <div class="card flush">
+        <LocalTable
+          table={shown}
+          title={t("calls.table")}
+          name={`calls ${state.by}`}
+          maxRows={16}
+          hidden={["node", "parent", "slice", "longestStartNs"]}
+          isMarked={(row) => row.get("node") === nodes[chosen].id}
+          onRow={(row) => lookAt({ chosen: Number(row.get("node")) })}
+          bars={{ "device total": "--computing", deviceTotalNs: "--computing" }}
+        />
+      </div>
+    </>
+  );
+}
+
+/** The names that the program made are said in the language of the page. */
+function spokenTable(table: Table, nodes: readonly CallNode[]): Table {
+  const name = table.columns.findIndex(([column]) => column === "name");
+  return {
+    ...table,
+    rows: table.rows.map((row, i) =>
+      row.map((cell, c) => (c === name ? callName(nodes[i]) : cell)),
+    ),
+  };
+}
+
+interface Found {
+  nodes: readonly CallNode[];
+  time: Time;
+  found: ReadonlySet<number>;
+  chosen: number;
+  find: string;
+}
+
+/** Enter goes to the next one, Shift+Enter to the one before. */
+function Search({ nodes, time, found, chosen, find }: Found) {
+  const go = (by: 1 | -1): void => {
+    const all = [...found].filter((n) => nodes[n].total[time] > 0);
+    const after = by > 0 ? all.find((n) => n > chosen) : all.reverse().find((n) => n < chosen);
+    const next = after ?? all[0];
+    if (next !== undefined) {
+      lookAt({ chosen: nodes[next].id, focus: 0 });
+    }
+  };
+  const whole = nodes[0].total[time];
+  return (
+    <>
+      <input
+        type="search"
+        aria-label={t("calls.find")}
+        placeholder={t("calls.find")}
+        value={find}
+        onInput={(e) => lookAt({ find: e.currentTarget.value })}
+        onKeyDown={(e) => {
+          if (e.key === "Enter") {
+            e.preventDefault();
+            go(e.shiftKey ? -1 : 1);
+          }
+        }}
+      />
+      {find.trim() !== "" && (
+        <span class="quiet" role="status">
+          {t(
+            "calls.found",
+            found.size,
+            whole > 0 ? `${percent(timeFound(nodes, found, time) / whole)} %` : "–",
+          )}
+        </span>
+      )}
+    </>
+  );
+}
+
+// --- what is chosen ----------------------------------------------------------------------------------------------------
+
+function Chosen({
+  node,
+  nodes,
+  rank,
+  params,
+}: {
+  node: CallNode;
+  nodes: readonly CallNode[];
+  rank: Rank | null;
+  params: Params;
+}) {
+  const whole = nodes[0].total;
+  const both = (ns: number, of: number): string =>
+    of > 0 ? `${duration(ns)}, ${percent(ns / of)} %` : "–";
+  return (
+    <section class="card">
+      <h3 class="mono break">{callName(node)}</h3>
+      <dl class="facts">
+        {TIMES.filter((time) => whole[time] > 0).map((time) => (
+          <>
+            <Fact name={t(`calls.total-${time}`)} value={both(node.total[time], whole[time])} />
+            <Fact name={t(`calls.self-${time}`)} value={both(node.self[time], whole[time])} />
+          </>
+        ))}
+        <Fact name={t("calls.number")} value={grouped(String(node.n))} />
+        {node.longest !== null && <Fact name={t("calls.longest")} value={duration(node.longest)} />}
+      </dl>
+      {node.n > 0 && rank !== null && node.kind !== "others" && (
+        <DataTable
+          path="call_tree"
+          params={{ ...params, node: node.id }}
+          title={t("calls.slices")}
+          rank={rank.key}
+          maxRows={6}
+          sort={{ column: "duration", desc: true }}
+        />
+      )}
+      {node.longest !== null && rank === null && (
+        <p>
+          <button type="button" onClick={() => void toLongest(node).catch(fail)}>
+            {t("calls.show-longest", node.rank ?? "?")}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+/** Of all ranks the longest slice, in the timeline of its rank. */
+async function toLongest(node: CallNode): Promise<void> {
+  const of = ranks.get().find((r) => r.rank === node.rank);
+  if (of === undefined || node.start === null || node.longest === null) {
+    return;
+  }
+  const rank = await readyRank(of.key);
+  const start = Number(BigInt(node.start) - BigInt(rank.origin_ns ?? "0"));
+  const { ref } = await get<{ ref: Ref | null }>("slice_at", {
+    rank: rank.key,
+    start,
+    end: start + node.longest,
+  });
+  if (ref !== null) {
+    show(ref);
+    tab.set("timeline");
+  }
+}

@@ -1,0 +1,312 @@
+/** The page of two captures side by side: what a step lost and where, by name, with the way to both places; rank beside rank in the
+ * timeline. The tables are those of `pipescope compare`. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { get } from "../api/client";
+import type { Rank, Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import type { Ns } from "../base/ns";
+import { duration, percent } from "../base/time";
+import { fail, notify } from "../model/notices";
+import { offsets, ranks, session, tab } from "../model/session";
+import { resetWindow } from "../model/timeline";
+import { touchTree, tree } from "../model/tree";
+import { registerUrl } from "../model/url_state";
+import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
+import { Segments, Select } from "../panels/form";
+import { DataTable, LocalTable } from "../panels/table";
+import { said, t } from "../words";
+import { headlineOf, NAMED, NAMES, pairsOf, slicesOf, slowest, type Named } from "./compare_model";
+import { compare, comparing, part } from "./compare_state";
+import { useReply, wholeTable } from "./data";
+import { cluster } from "./job_state";
+import { under } from "./pipeline_state";
+import { readyRank } from "./ready_rank";
+
+/** Above this many ranks it is worked out when asked for: it reads all of them. */
+const MOST_UNASKED = 64;
+const MOST_SLOWER = 10;
+
+export function ComparePage() {
+  const state = useAtom(comparing);
+  const known = useAtom(session);
+  const all = useAtom(ranks);
+  const [wanted, setWanted] = useState(ranks.get().length <= MOST_UNASKED);
+  useEffect(() => registerUrl(part), []);
+  const captures = known?.clusters ?? [];
+  if (captures.length < 2) {
+    return (
+      <main class="page">
+        <Empty title={t("compare.one")}>
+          <pre class="code mono">pipescope serve NEW --baseline OLD</pre>
+        </Empty>
+      </main>
+    );
+  }
+  const base = captures[state.base] !== undefined ? state.base : (known?.baseline ?? 1);
+  const now = captures[state.now] !== undefined ? state.now : base === 0 ? 1 : 0;
+  const choices = captures.map((c, i) => [String(i), c.path] as const);
+  return (
+    <main class="page">
+      <div class="controls-row">
+        <Select
+          label={t("compare.new")}
+          value={String(now)}
+          options={choices}
+          onChange={(i) => compare({ now: Number(i), name: "" })}
+        />
+        <Select
+          label={t("compare.base")}
+          value={String(base)}
+          options={choices}
+          onChange={(i) => compare({ base: Number(i), name: "" })}
+        />
+        <button type="button" onClick={() => compare({ now: base, base: now, name: "" })}>
+          {t("compare.swap")}
+        </button>
+      </div>
+      {now === base ? (
+        <Empty title={t("compare.same")} />
+      ) : !wanted ? (
+        <div class="controls-row">
+          <span>{t("whatif.many", all.length)}</span>
+          <button type="button" onClick={() => setWanted(true)}>
+            {t("findings.work-out")}
+          </button>
+        </div>
+      ) : (
+        <Compared now={now} base={base} />
+      )}
+    </main>
+  );
+}
+
+interface Sides {
+  now: number;
+  base: number;
+}
+
+const TABLES = ["OverallCompare", "StepCompare", ...NAMES];
+
+/** Every table with all its rows; those that the captures have not are left out. */
+async function tablesOf({ now, base }: Sides, signal: AbortSignal): Promise<Map<string, Table>> {
+  const params = { name: "compare", cluster: now, baseline: base };
+  const first = await get<{ tables: Table[]; notes?: string[] }>("mode", params, signal);
+  const out = new Map<string, Table>();
+  for (const table of first.tables.filter((one) => TABLES.includes(one.name))) {
+    const whole =
+      table.rows.length < table.total
+        ? await wholeTable("mode", { ...params, table: table.name }, table.name, signal)
+        : table;
+    out.set(table.name, whole ?? table);
+  }
+  return out;
+}
+
+function Compared(sides: Sides) {
+  const reply = useReply(JSON.stringify(sides), (signal) => tablesOf(sides, signal));
+  if (reply.error !== null) {
+    return hasNothing(reply.error) ? (
+      <Empty title={t("compare.nothing")}>
+        <p class="quiet">{reply.error instanceof Error ? said(reply.error.message) : ""}</p>
+      </Empty>
+    ) : (
+      <Failed error={reply.error} retry={reply.retry} />
+    );
+  }
+  if (reply.data === null || reply.isLoading) {
+    return <Loading what={t("compare.working")} />;
+  }
+  return <Tables tables={reply.data} {...sides} />;
+}
+
+function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Table> }) {
+  const state = useAtom(comparing);
+  const there = NAMES.filter((name) => (tables.get(name)?.rows.length ?? 0) > 0);
+  const shown = there.includes(state.table) ? state.table : there[0];
+  const [overall, steps] = [tables.get("OverallCompare"), tables.get("StepCompare")];
+  return (
+    <>
+      <Head overall={overall ?? null} />
+      <Pairs now={now} base={base} />
+      <div class="columns-wide">
+        {overall !== undefined && (
+          <div class="card flush">
+            <LocalTable table={overall} title={t("compare.overall")} maxRows={16} />
+          </div>
+        )}
+        <Slower tables={tables} />
+      </div>
+      {steps !== undefined && steps.rows.length > 1 && (
+        <div class="card flush">
+          <LocalTable table={steps} title={t("compare.steps")} maxRows={8} />
+        </div>
+      )}
+      {shown !== undefined && (
+        <>
+          <div class="controls-row">
+            <Segments
+              label={t("compare.by")}
+              value={shown}
+              options={there.map((name) => [name, t(NAMED[name].word)] as const)}
+              onChange={(table) => compare({ table, name: "" })}
+            />
+          </div>
+          <div class="card flush">
+            <LocalTable
+              table={tables.get(shown)!}
+              title={t(NAMED[shown].word)}
+              maxRows={12}
+              sort={{ column: "lost", desc: true }}
+              onRow={(row) => compare({ name: String(row.get("name") ?? "") })}
+              isMarked={(row) => row.get("name") === state.name}
+            />
+          </div>
+          {state.name !== "" && <Places table={shown} name={state.name} now={now} base={base} />}
+        </>
+      )}
+    </>
+  );
+}
+
+/** "A step takes 60.0 ms longer: 212 ms instead of 152 ms." */
+function Head({ overall }: { overall: Table | null }) {
+  const found = useMemo(() => headlineOf(overall), [overall]);
+  if (found === null) {
+    return null;
+  }
+  const word =
+    found.lost > 0 ? "compare.longer" : found.lost < 0 ? "compare.shorter" : "compare.as-long";
+  return (
+    <p class="verdict">
+      {t(
+        word,
+        duration(Math.abs(found.lost)),
+        duration(found.now),
+        duration(found.base),
+        found.base > 0 ? percent(Math.abs(found.lost) / found.base) : "–",
+      )}
+    </p>
+  );
+}
+
+/** What lost most, a click away from both places. */
+function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
+  const state = useAtom(comparing);
+  const rows = useMemo(() => slowest(tables, MOST_SLOWER), [tables]);
+  const table: Table = {
+    name: "slower",
+    title: "",
+    total: rows.length,
+    offset: 0,
+    columns: [
+      ["name", "text", "", false],
+      ["lost", "int", "ns", false],
+      ["new", "int", "ns", false],
+      ["base", "int", "ns", false],
+    ],
+    rows: rows.map((r) => [r.name, r.lost, r.now, r.base]),
+  };
+  return (
+    <div class="card flush">
+      <LocalTable
+        table={table}
+        title={t("compare.slower")}
+        maxRows={MOST_SLOWER}
+        bars={{ lost: "--exposed" }}
+        hidden={["base"]}
+        isMarked={(row) => row.get("name") === state.name}
+        onRow={(row) => {
+          const found = rows.find((r) => r.name === row.get("name"));
+          if (found !== undefined) {
+            compare({ table: found.table, name: found.name });
+          }
+        }}
+        empty={<Empty title={t("compare.none-slower")} />}
+      />
+    </div>
+  );
+}
+
+// --- both places ---------------------------------------------------------------------------------------------------------
+
+function Places({ table, name, now, base }: Sides & { table: Named; name: string }) {
+  const known = useAtom(ranks);
+  const q = slicesOf(table, name);
+  if (q === null) {
+    return <p class="quiet">{t("compare.no-places", name)}</p>;
+  }
+  return (
+    <div class="columns-wide">
+      {([now, base] as const).map((cluster) => {
+        const keys = known.filter((r) => r.cluster === cluster && r.state === "ready");
+        return (
+          <div class="card flush" key={cluster}>
+            {keys.length === 0 ? (
+              <p class="quiet">{t("compare.not-read")}</p>
+            ) : (
+              <DataTable
+                path="search/table"
+                params={{ q, regex: 1, ranks: keys.map((r) => r.key).join(",") }}
+                title={t(cluster === now ? "compare.places-new" : "compare.places-base", name)}
+                maxRows={8}
+                sort={{ column: "duration", desc: true }}
+              />
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+// --- rank beside rank ------------------------------------------------------------------------------------------------------
+
+function Pairs({ now, base }: Sides) {
+  const known = useAtom(ranks);
+  const pairs = useMemo(() => pairsOf(known, now, base), [known, now, base]);
+  const [rank, setRank] = useState("");
+  const chosen = pairs.find((p) => String(p.rank) === rank) ?? pairs[0];
+  if (chosen === undefined) {
+    return null;
+  }
+  return (
+    <div class="controls-row">
+      <Select
+        label={t("compare.pair")}
+        value={String(chosen.rank)}
+        options={pairs.map((p) => [String(p.rank), `rank ${p.rank}`] as const)}
+        onChange={setRank}
+      />
+      <button type="button" onClick={() => void beside(chosen.now, chosen.base).catch(fail)}>
+        {t("compare.timelines")}
+      </button>
+      <button type="button" onClick={() => above(now, base)}>
+        {t("compare.pipelines")}
+      </button>
+    </div>
+  );
+}
+
+/** The pipelines of both on the Pipeline page, on one clock. */
+function above(now: number, base: number): void {
+  cluster.set(now);
+  under.set(`beside:${base}`);
+  tab.set("pipeline");
+}
+
+/** Both ranks alone in the timeline, on one scale, from the beginning of their first steps. */
+async function beside(now: Rank, base: Rank): Promise<void> {
+  await readyRank(now.key);
+  await readyRank(base.key);
+  const ask = (by: string) =>
+    get<{ offsets: { rank: string; offset_ns: Ns }[]; how: string }>("align", { by });
+  const found = await ask("steps");
+  offsets.set(
+    new Map(found.offsets.filter((o) => o.offset_ns !== 0).map((o) => [o.rank, o.offset_ns])),
+  );
+  tree.shownRanks = new Set([now.key, base.key]);
+  touchTree();
+  tab.set("timeline");
+  resetWindow();
+  notify("info", found.how);
+}

@@ -1,0 +1,97 @@
+/** What the page of comparisons works out of the tables of `compare` (docs/commands/compare.md), without a document. */
+import type { Rank, Table } from "../api/types";
+import { nsReader, reader } from "./data";
+
+/** Tables by name, those that `compare` has, and how rows are found in a capture. */
+export const NAMED = {
+  KernelCompare: { word: "compare.kernels", kinds: ["kernel", "job", "communication-kernel"] },
+  KernelTypeCompare: { word: "compare.kernel-types", kinds: null },
+  OperatorCompare: { word: "compare.operators", kinds: ["op"] },
+  OperatorHostCompare: { word: "compare.operators-host", kinds: ["op"] },
+  CommunicationCompare: {
+    word: "compare.communication",
+    kinds: ["communication", "communication-kernel"],
+  },
+  ModuleCompare: { word: "compare.modules", kinds: null },
+  CopyCompare: { word: "compare.copies", kinds: null },
+  ApiCompare: { word: "compare.calls", kinds: ["call"] },
+} as const;
+export type Named = keyof typeof NAMED;
+export const NAMES = Object.keys(NAMED) as Named[];
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+
+/** An expression for the slices that a row stands for; null: its name is none of slices. `compare` leaves out numbers that compilers put
+ * behind kernels, and writes types of communication in small letters without "_". */
+export function slicesOf(table: Named, name: string): string | null {
+  if (NAMED[table].kinds === null || name === "") {
+    return null;
+  }
+  switch (table) {
+    case "KernelCompare":
+      return `^${escaped(name)}_?[0-9]*$`;
+    case "CommunicationCompare":
+      return [...name].map(escaped).join("_?");
+    default:
+      return `^${escaped(name)}$`;
+  }
+}
+
+/** A step of both sides: what it took, what was lost. */
+export interface Headline {
+  now: number;
+  base: number;
+  lost: number;
+}
+
+export function headlineOf(overall: Table | null): Headline | null {
+  if (overall === null || overall.rows.length === 0) {
+    return null;
+  }
+  const [now, base] = [nsReader(overall, "new"), nsReader(overall, "base")];
+  const [a, b] = [now(overall.rows[0]), base(overall.rows[0])];
+  return a === null || b === null ? null : { now: a, base: b, lost: a - b };
+}
+
+/** What lost most of all tables that do not lie in one another: kernels, communication, copies. */
+export function slowest(
+  tables: ReadonlyMap<string, Table>,
+  n: number,
+): { table: Named; name: string; lost: number; now: number; base: number }[] {
+  const out = (["KernelCompare", "CommunicationCompare", "CopyCompare"] as const).flatMap(
+    (name) => {
+      const table = tables.get(name);
+      if (table === undefined) {
+        return [];
+      }
+      const text = reader(table, "name");
+      const [lost, now, base] = ["lost", "new", "base"].map((column) => nsReader(table, column));
+      return table.rows.map((row) => ({
+        table: name,
+        name: String(text(row) ?? ""),
+        lost: lost(row) ?? 0,
+        now: now(row) ?? 0,
+        base: base(row) ?? 0,
+      }));
+    },
+  );
+  return out
+    .filter((row) => row.lost > 0)
+    .sort((a, b) => b.lost - a.lost || a.name.localeCompare(b.name))
+    .slice(0, n);
+}
+
+/** Ranks of the same number in both captures. */
+export function pairsOf(
+  ranks: readonly Rank[],
+  now: number,
+  base: number,
+): { rank: number; now: Rank; base: Rank }[] {
+  const of = (cluster: number): Map<number, Rank> =>
+    new Map(ranks.filter((r) => r.cluster === cluster).map((r) => [r.rank, r]));
+  const others = of(base);
+  return [...of(now)].flatMap(([rank, one]) => {
+    const other = others.get(rank);
+    return other === undefined ? [] : [{ rank, now: one, base: other }];
+  });
+}

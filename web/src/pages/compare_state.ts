@@ -1,0 +1,43 @@
+/** Which captures are compared, and what of them is looked at; the address holds it. */
+import { Atom } from "../base/atom";
+import { urlChanged } from "../model/url_state";
+import { NAMES, type Named } from "./compare_model";
+
+export interface CompareState {
+  /** Numbers of captures that are served; -1: as the server was told. */
+  now: number;
+  base: number;
+  table: Named;
+  /** The row whose places are shown. */
+  name: string;
+}
+
+const FRESH: CompareState = { now: -1, base: -1, table: "KernelCompare", name: "" };
+export const comparing = new Atom<CompareState>(FRESH);
+
+const numberOf = (text: string | undefined): number =>
+  /^\d+$/.test(text ?? "") ? Number(text) : -1;
+
+export const part = {
+  prefix: "cmp",
+  read: (): Record<string, string> => {
+    const state = comparing.get();
+    return Object.fromEntries(
+      (Object.keys(FRESH) as (keyof CompareState)[])
+        .filter((key) => state[key] !== FRESH[key])
+        .map((key) => [key, String(state[key])]),
+    );
+  },
+  write: (from: Record<string, string>): void =>
+    comparing.set({
+      now: numberOf(from.now),
+      base: numberOf(from.base),
+      table: NAMES.find((name) => name === from.table) ?? "KernelCompare",
+      name: from.name ?? "",
+    }),
+};
+
+export function compare(change: Partial<CompareState>): void {
+  comparing.update((state) => ({ ...state, ...change }));
+  urlChanged();
+}

@@ -1,0 +1,125 @@
+/** The call tree of the page of calls: reading the table, the boxes of the picture, finding, going about. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Table } from "../src/api/types";
+import { flameOf, foundIn, stepFrom, timeFound, timeOf } from "../src/model/flame";
+import { callsOf } from "../src/pages/calls_model";
+
+/** all 100: a 60 (b 40, c 20), d 39.9, e 0.1; of devices k 30 below b. */
+const table: Table = {
+  name: "call_tree",
+  title: "",
+  columns: [
+    ["node", "int", "", true],
+    ["parent", "int", "", true],
+    ["level", "int", "", false],
+    ["name", "text", "", false],
+    ["kind", "text", "", false],
+    ["host total", "int", "ns", false],
+    ["host self", "int", "ns", false],
+    ["device total", "int", "ns", false],
+    ["device self", "int", "ns", false],
+    ["number", "int", "", false],
+    ["longest", "int", "ns", false],
+    ["slice", "int", "", true],
+  ],
+  total: 7,
+  offset: 0,
+  rows: [
+    [0, null, 0, "(all)", "all", 1000, 0, 30, 0, 0, null, null],
+    [1, 0, 1, "a", "op", 600, 0, 30, 0, 2, 300, 5],
+    [4, 1, 2, "b", "op", 400, 400, 30, 0, 1, 400, 6],
+    [6, 4, 3, "k", "kernel", 0, 0, 30, 30, 1, 30, 9],
+    [5, 1, 2, "c", "op", 200, 200, 0, 0, 1, 200, 7],
+    [2, 0, 1, "d", "op", 399, 399, 0, 0, 1, 399, 8],
+    [3, 0, 1, "aa", "op", 1, 1, 0, 0, 1, 1, 10],
+  ],
+};
+const nodes = callsOf(table);
+
+void test("the table as a tree", () => {
+  assert.deepEqual(
+    nodes.map((n) => n.parent),
+    [-1, 0, 1, 2, 1, 0, 0],
+  );
+  assert.deepEqual(nodes[0].children, [1, 5, 6]);
+  assert.equal(nodes[3].self.device, 30);
+  assert.equal(nodes[3].slice, 9);
+  assert.equal(timeOf(nodes, ""), "device");
+  assert.equal(timeOf(nodes, "host"), "host");
+});
+
+void test("a mode's table has the rank and the start of the longest", () => {
+  const [all] = callsOf({
+    ...table,
+    columns: [
+      ["node", "int", "", false],
+      ["parent", "int", "", false],
+      ["level", "int", "", false],
+      ["name", "text", "", false],
+      ["kind", "text", "", false],
+      ["hostTotalNs", "int", "ns", false],
+      ["deviceTotalNs", "int", "ns", false],
+      ["longestNs", "int", "ns", false],
+      ["longestStartNs", "int", "", true],
+      ["longestRank", "int", "", false],
+    ],
+    rows: [[0, null, 0, "x", "op", 5, 6, 4, "1700000000000000010", 3]],
+  });
+  assert.deepEqual(
+    [all.total, all.longest, all.start, all.rank],
+    [{ host: 5, device: 6 }, 4, "1700000000000000010", 3],
+  );
+});
+
+void test("boxes are as wide as their time, the largest first, what is thinner than a pixel is one", () => {
+  const boxes = flameOf(nodes, 0, "host", 100);
+  const of = (name: string) => boxes.find((b) => nodes[b.node].name === name)!;
+  assert.deepEqual([of("(all)").x, of("(all)").width, of("(all)").row], [0, 100, 0]);
+  assert.deepEqual([of("a").x, of("a").width, of("a").row], [0, 60, 1]);
+  assert.deepEqual([of("c").x, of("c").width, of("c").row], [40, 20, 2]);
+  assert.ok(Math.abs(of("d").x - 60) < 1e-9 && Math.abs(of("d").width - 39.9) < 1e-9);
+  assert.deepEqual([of("aa").isThin, of("aa").n], [true, 1]);
+  assert.equal(of("k"), undefined, "it has no time on the host");
+  const wide = flameOf(nodes, 0, "host", 1000);
+  assert.equal(wide.find((b) => nodes[b.node].name === "aa")!.isThin, false);
+});
+
+void test("what is looked at is as wide as the picture, below those above it", () => {
+  const boxes = flameOf(nodes, 2, "device", 80);
+  assert.deepEqual(
+    boxes.map((b) => [nodes[b.node].name, b.row, b.width, b.isAbove]),
+    [
+      ["(all)", 0, 80, true],
+      ["a", 1, 80, true],
+      ["b", 2, 80, false],
+      ["k", 3, 80, false],
+    ],
+  );
+  assert.deepEqual(flameOf([], 0, "host", 80), []);
+});
+
+void test("what is found counts each moment once", () => {
+  const found = foundIn(nodes, "A"); // "(all)" is no name of the capture
+  assert.deepEqual(
+    [...found].map((n) => nodes[n].name),
+    ["a", "aa"],
+  );
+  assert.equal(timeFound(nodes, found, "host"), 601);
+  const nested = foundIn(nodes, "=a");
+  assert.equal(timeFound(nodes, new Set([...nested, 2, 3]), "host"), 600, "b and k lie below a");
+  assert.deepEqual([...foundIn(nodes, "=a")], [1]);
+  assert.equal(timeFound(nodes, foundIn(nodes, "=a"), "host"), 600);
+  assert.equal(foundIn(nodes, " ").size, 0);
+});
+
+void test("arrows", () => {
+  const go = (from: number, key: string) => nodes[stepFrom(nodes, from, key, "host")].name;
+  assert.equal(go(0, "ArrowDown"), "a");
+  assert.equal(go(1, "ArrowDown"), "b");
+  assert.equal(go(2, "ArrowRight"), "c");
+  assert.equal(go(2, "ArrowLeft"), "b");
+  assert.equal(go(4, "ArrowUp"), "a");
+  assert.equal(go(0, "ArrowUp"), "(all)");
+  assert.equal(go(2, "ArrowDown"), "b", "what has no time of this kind is not gone to");
+});

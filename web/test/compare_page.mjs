@@ -1,0 +1,104 @@
+// node compare_page.mjs CHROMIUM URL COMPARE.json: the page of comparisons in a real browser. URL is what `pipescope serve new --baseline
+// old` prints for two simulated profiles, of which the new one has a slow stage; the file is what `pipescope compare` says of them.
+// PIPESCOPE_SHOTS=DIR keeps pictures.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { launch } from "./page.mjs";
+
+const [executablePath, url, file] = process.argv.slice(2);
+const { tables } = JSON.parse(readFileSync(file, "utf8"));
+const browser = await launch(executablePath);
+const faults = [];
+
+async function open(options = {}) {
+  const page = await browser.newPage({
+    viewport: { width: 1280, height: 900 },
+    colorScheme: "light",
+    locale: "en",
+    ...options,
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.setDefaultTimeout(60_000);
+  await page.goto(`${url}&tab=compare`);
+  await page.waitForSelector("#page-compare .grid-row");
+  return page;
+}
+const shot = async (page, name) => {
+  if (process.env.PIPESCOPE_SHOTS) {
+    await page.waitForTimeout(300);
+    await page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
+  }
+};
+
+// --- the figures of the command line, and both places ------------------------------------------------------------------
+
+{
+  const page = await open();
+  const [step] = tables.OverallCompare;
+  const line = await page.locator("#page-compare .verdict").innerText();
+  assert.match(
+    line,
+    new RegExp(`^A step takes ${(step.lost_ns / 1e6).toPrecision(3)} ms longer: `),
+  );
+  const slower = page.locator("#page-compare .card", { hasText: "What got slower" });
+  const lost = [...tables.KernelCompare, ...tables.CommunicationCompare].filter(
+    (r) => r.lost_ns > 0,
+  );
+  lost.sort((a, b) => b.lost_ns - a.lost_ns);
+  const first = slower.locator(".grid-row").first();
+  assert.ok((await first.innerText()).includes(lost[0].name), await first.innerText());
+  await shot(page, "compare.png");
+  await first.click();
+  await page.waitForFunction(() => /cmp\.name=/.test(location.hash));
+  for (const side of ["new", "baseline"]) {
+    const places = page.locator("#page-compare .card", { hasText: `${lost[0].name}, ${side}` });
+    await places.locator(".grid-row").first().waitFor();
+  }
+  await page
+    .locator("#page-compare .card", { hasText: `${lost[0].name}, baseline` })
+    .locator(".grid-row")
+    .first()
+    .dblclick();
+  await page.waitForFunction(() => /tab=timeline/.test(location.hash));
+  await page.close();
+}
+
+// --- timelines and pipelines side by side --------------------------------------------------------------------------------
+
+{
+  const page = await open();
+  await page.getByRole("button", { name: "Both in the timeline, on one scale" }).click();
+  await page.waitForFunction(
+    () => /tab=timeline/.test(location.hash) && /tl\.ranks=/.test(location.hash),
+  );
+  await shot(page, "compare-timeline.png");
+  await page.close();
+}
+{
+  const page = await open();
+  await page.getByRole("button", { name: "Pipelines one above the other" }).click();
+  await page.waitForFunction(() => /pp\.under=beside:1/.test(location.hash));
+  await page.locator("#page-pipeline", { hasText: "from the same start on one scale" }).waitFor();
+  await shot(page, "compare-pipelines.png");
+  await page.close();
+}
+
+// --- swapped, narrow, dark -----------------------------------------------------------------------------------------------
+
+{
+  const page = await open({ colorScheme: "dark", viewport: { width: 900, height: 900 } });
+  await page.getByRole("button", { name: "Swap" }).click();
+  await page.locator("#page-compare .verdict", { hasText: "less" }).waitFor();
+  const wide = await page.evaluate(() =>
+    [document.body, document.querySelector("#page-compare main")].map(
+      (e) => e.scrollWidth - e.clientWidth,
+    ),
+  );
+  assert.ok(Math.max(...wide) <= 1, "no sideways scrolling");
+  await shot(page, "compare-dark.png");
+  await page.close();
+}
+
+await browser.close();
+assert.deepEqual(faults, []);
