@@ -15,7 +15,7 @@ struct ps_inflate_codec {
     uint8_t window[WINDOW_BYTES];
 };
 
-static void *zlib_alloc(void *context, unsigned n, unsigned size) {
+static void *inflate_alloc(void *context, unsigned n, unsigned size) {
     ps_inflate_codec *c = context;
     if (c->has_window && n <= WINDOW_BYTES / size) {
         c->has_window = false;
@@ -24,7 +24,7 @@ static void *zlib_alloc(void *context, unsigned n, unsigned size) {
     return ps_calloc(n, size);
 }
 
-static void zlib_free(void *context, void *memory) {
+static void inflate_free(void *context, void *memory) {
     const ps_inflate_codec *c = context;
     if (memory != c->window) {
         ps_free(memory);
@@ -38,8 +38,8 @@ ps_inflate_codec *ps_inflate_codec_new(bool is_raw) {
         return NULL;
     }
     c->stream.opaque = c;
-    c->stream.zalloc = zlib_alloc;
-    c->stream.zfree = zlib_free;
+    c->stream.zalloc = inflate_alloc;
+    c->stream.zfree = inflate_free;
     if (inflateInit2(&c->stream, is_raw ? RAW : GZIP) != Z_OK) {
         ps_free(c);
         return NULL;

@@ -79,8 +79,8 @@ static const ps_column COLUMNS[] = {
     {.name = "longestRank", PS_FIELD(ps_call_row, longest_rank)},
 };
 
-static void give_calls(const ps_reduce_input *in, const ps_call_tree *tree, const char *name,
-                       const char *title, const char *file) {
+static void give_tree_calls(const ps_reduce_input *in, const ps_call_tree *tree, const char *name,
+                            const char *title, const char *file) {
     ps_table *t = ps_table_new(name, title, PS_COLUMNS(COLUMNS));
     ps_call_tree_put(tree, t);
     ps_result_finish_table(in->result, t, file, PS_TO_DB | PS_TO_FILES);
@@ -101,13 +101,14 @@ static ps_code reduce_calls(const ps_reduce_input *in, void **shared, ps_err *er
     }
     ok = ok && ps_call_tree_turned(&callees, &callers, NULL);
     if (ok) {
-        give_calls(in, &callers, "CallTree", "who called what, and what it launched", "callers");
-        give_calls(in, &callees, "CallTreeCallees", "what ran, and below it who called it",
-                   "callees");
+        give_tree_calls(in, &callers, "CallTree", "who called what, and what it launched",
+                        "callers");
+        give_tree_calls(in, &callees, "CallTreeCallees", "what ran, and below it who called it",
+                        "callees");
     }
     if (ok && any) {
-        give_calls(in, &modules, "CallTreeModules", "modules, their operators and kernels",
-                   "modules");
+        give_tree_calls(in, &modules, "CallTreeModules", "modules, their operators and kernels",
+                        "modules");
     }
     ps_call_tree_fini(&callers);
     ps_call_tree_fini(&callees);

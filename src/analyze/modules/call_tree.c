@@ -254,7 +254,7 @@ static bool open_host_call(calling *c, uint32_t slice, uint32_t node, int64_t st
 }
 
 /* Closes what ended before, as ps_links finds what is around a slice. */
-static open_call *call_around(calling *c, uint32_t slice) {
+static open_call *tree_call_around(calling *c, uint32_t slice) {
     uint32_t *top = &c->top[c->s->track[slice]];
     int64_t end_ns = ps_slice_end(c->s, slice);
     while (*top != PS_NONE && ps_slice_end(c->s, c->open[*top].slice) < end_ns) {
@@ -271,7 +271,7 @@ static bool take_host_call(calling *c, uint32_t slice, int64_t start_ns, int64_t
     if (node == PS_NONE) {
         return false;
     }
-    open_call *around = call_around(c, slice);
+    open_call *around = tree_call_around(c, slice);
     if (around != NULL) {
         int64_t from_ns = ps_larger(around->until_ns, start_ns);
         int64_t below_ns = end_ns > from_ns ? end_ns - from_ns : 0;
@@ -301,7 +301,7 @@ static bool is_in_step(const calling *c, uint32_t slice, bool is_host) {
                                 : ps_links_step(c->ask->links, slice)) == step;
 }
 
-static bool take_call(calling *c, uint32_t slice) {
+static bool take_tree_call(calling *c, uint32_t slice) {
     const ps_call_ask *ask = c->ask;
     bool is_host = ps_is_host_range(c->s->kind[slice]);
     bool counts = is_host || c->s->kind[slice] == PS_SLICE_JOB ||
@@ -347,7 +347,7 @@ ps_code ps_call_tree_build(ps_call_tree *t, const ps_call_ask *ask, ps_err *err)
     ps_code code = PS_OK;
     for (uint32_t i = 0; ok && code == PS_OK && i < c.s->n; i++) {
         code = i % LOOK_EVERY == 0 ? ps_watch_ask(ask->watch, err) : PS_OK;
-        ok = code != PS_OK || take_call(&c, i);
+        ok = code != PS_OK || take_tree_call(&c, i);
     }
     add_call_totals(t);
     ps_free(c.own_name);

@@ -111,8 +111,8 @@ static void take_operator(const ps_trace *trace, computing_state *state, ps_exte
 
 /* How long before its first operator the host may have worked for the range: since the call of a library and the receive before; 0
  * where nothing tells. */
-static int64_t lead_of(const computing_state *state, const ps_host_range *range,
-                       const ps_receives *receives, int64_t first_ns) {
+static int64_t lead_of_range(const computing_state *state, const ps_host_range *range,
+                             const ps_receives *receives, int64_t first_ns) {
     int64_t came_ns = ps_receives_for(receives, range, first_ns);
     bool is_told = receives->n > 0 && (!state->has_received || came_ns >= range->start_ns);
     int64_t since_ns = state->lead_ns > range->start_ns ? state->lead_ns : range->start_ns;
@@ -168,7 +168,7 @@ bool ps_host_computing(const ps_links *links, const ps_host_ranges *ranges, ps_e
         if (ps_host_range_holds_waits(links->trace, range) && ps_label_is_op(range->label.kind)) {
             bool is_empty = out[r].n_kernels == 0 && states[r].before.n_kernels == 0;
             end_computing(&states[r], range, &out[r]);
-            leads[r] = is_empty ? 0 : lead_of(&states[r], range, &receives, out[r].start_ns);
+            leads[r] = is_empty ? 0 : lead_of_range(&states[r], range, &receives, out[r].start_ns);
         }
     }
     if (*any) {

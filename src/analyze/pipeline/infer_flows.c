@@ -275,7 +275,7 @@ typedef struct lead {
 
 /* Behind the op or the call of a communication library before it. Where a range of the program ended in between (a step, an optimizer, a data
  * loader), the host did other things. */
-static lead lead_of(const surroundings *around, int64_t start_ns, int64_t op_before_ns) {
+static lead lead_of_op(const surroundings *around, int64_t start_ns, int64_t op_before_ns) {
     size_t at = operator_from(around, start_ns);
     const operator_span *before = at > 0 ? &around->ops[at - 1] : NULL;
     int64_t latest_ns = before != NULL ? before->latest_ns : INT64_MIN;
@@ -355,7 +355,7 @@ static void widen_all(const ps_links *links, const surroundings *around, ps_infe
         ps_inferred *op = &list->ops[i];
         int64_t next_ns = i + 1 < list->n ? op[1].start_ns : INT64_MAX;
         *op = with_operators(links, around, *op, op_before_ns, next_ns);
-        lead own = lead_of(around, op->start_ns, op_before_ns);
+        lead own = lead_of_op(around, op->start_ns, op_before_ns);
         op_before_ns = op->end_ns > op_before_ns ? op->end_ns : op_before_ns;
         own.since_ns = own.since_ns > taken_ns ? own.since_ns : taken_ns;
         leads[i] = own.is_told && op->start_ns > own.since_ns ? op->start_ns - own.since_ns : 0;

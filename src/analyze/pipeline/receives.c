@@ -8,7 +8,7 @@
 #include "model/comm_kernels.h"
 
 /* Of an op's input: its stage and microbatch, forward or backward. Not 0. */
-static uint64_t key_of(int32_t stage, int32_t microbatch, bool is_backward) {
+static uint64_t receive_key_of(int32_t stage, int32_t microbatch, bool is_backward) {
     return (uint64_t)(uint32_t)stage << 33 | (uint64_t)(uint32_t)microbatch << 2 |
            (is_backward ? 3U : 1U);
 }
@@ -28,7 +28,7 @@ static void take_posting(const ps_trace *trace, uint32_t slice, posting *p) {
         label.kind == PS_OP_RECV && label.stage >= 0 && label.microbatch >= 0) {
         bool is_backward = label.action == PS_ACTION_RECV_B;
         *p = (posting){ps_slice_end(s, slice), s->track[slice],
-                       key_of(label.stage, label.microbatch, is_backward)};
+                       receive_key_of(label.stage, label.microbatch, is_backward)};
     }
 }
 
@@ -95,7 +95,8 @@ int64_t ps_receives_for(const ps_receives *r, const ps_host_range *op, int64_t a
         return INT64_MIN;
     }
     bool is_backward = label->kind == PS_OP_B || label->kind == PS_OP_BI;
-    uint32_t i = ps_idmap_get(&r->last, key_of(label->stage, label->microbatch, is_backward));
+    uint32_t i =
+        ps_idmap_get(&r->last, receive_key_of(label->stage, label->microbatch, is_backward));
     i = i == PS_IDMAP_NONE ? PS_NONE : i;
     while (i != PS_NONE && r->at[i].end_ns > at_ns) { /* of a later step */
         i = r->at[i].before;

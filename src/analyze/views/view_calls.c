@@ -72,7 +72,7 @@ ps_table *ps_view_calls_table(const ps_call_tree *t, ps_err *err) {
                        err);
 }
 
-static ps_table *make_calls(const ps_view_input *in, ps_err *err) {
+static ps_table *make_calls_view(const ps_view_input *in, ps_err *err) {
     const char *by = ps_view_param_of(in, &ps_view_calls, "by", err);
     if (by == NULL) {
         return NULL;
@@ -92,4 +92,4 @@ const ps_view ps_view_calls = {.name = "calls",
                                .uses = PS_VIEW_LINKS,
                                .params = PARAMS,
                                .n_params = sizeof PARAMS / sizeof *PARAMS,
-                               .make = make_calls};
+                               .make = make_calls_view};

@@ -10,12 +10,12 @@ struct ps_deflate {
     z_stream stream;
 };
 
-static void *zlib_alloc(void *context, unsigned n, unsigned size) {
+static void *deflate_alloc(void *context, unsigned n, unsigned size) {
     (void)context;
     return ps_calloc(n, size);
 }
 
-static void zlib_free(void *context, void *memory) {
+static void deflate_free(void *context, void *memory) {
     (void)context;
     ps_free(memory);
 }
@@ -26,8 +26,8 @@ ps_deflate *ps_deflate_new(void) {
     if (z == NULL) {
         return NULL;
     }
-    z->stream.zalloc = zlib_alloc;
-    z->stream.zfree = zlib_free;
+    z->stream.zalloc = deflate_alloc;
+    z->stream.zfree = deflate_free;
     if (deflateInit2(&z->stream, Z_BEST_SPEED, Z_DEFLATED, GZIP, MEMORY_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
         ps_free(z);
