@@ -118,23 +118,38 @@ CAPTURES = {
 
 # --- one run -------------------------------------------------------------------------------------------------------------
 
+def dumped(path):
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy.db")
+        shutil.copyfile(path, copy)
+        if os.path.exists(path + "-journal"):
+            shutil.copyfile(path + "-journal", copy + "-journal")
+        try:
+            db = sqlite3.connect(copy)
+            text = "\n".join(db.iterdump())
+            db.close()
+        except sqlite3.Error as error:
+            text = "damaged: %s" % error
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+DUMPED = {}  # by the bytes of the database and its journal: most are those of the run before
+
+
 def content(path):
     """Of a database what is in it, as whoever opens it next finds it: pages may lie elsewhere, and a journal is rolled back."""
     with open(path, "rb") as file:
         data = file.read()
-    if data[:15] == b"SQLite format 3":
-        with tempfile.TemporaryDirectory() as folder:
-            copy = os.path.join(folder, "copy.db")
-            shutil.copyfile(path, copy)
-            if os.path.exists(path + "-journal"):
-                shutil.copyfile(path + "-journal", copy + "-journal")
-            try:
-                db = sqlite3.connect(copy)
-                data = "\n".join(db.iterdump()).encode(errors="replace")
-                db.close()
-            except sqlite3.Error as error:
-                data = ("damaged: %s" % error).encode()
-    return hashlib.sha256(data).hexdigest()
+    sum_of = hashlib.sha256(data)
+    if data[:15] != b"SQLite format 3":
+        return sum_of.hexdigest()
+    if os.path.exists(path + "-journal"):
+        with open(path + "-journal", "rb") as file:
+            sum_of.update(b"journal" + file.read())
+    key = sum_of.digest()
+    if key not in DUMPED:
+        DUMPED[key] = dumped(path)
+    return DUMPED[key]
 
 
 def files_below(folder):
