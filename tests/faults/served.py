@@ -16,7 +16,6 @@ import faults
 sys.path.insert(0, os.path.join(faults.ROOT, "tests", "serve"))
 import serving  # noqa: E402 pylint: disable=wrong-import-position
 
-serving.PATIENCE = faults.PATIENCE
 NAMES = ("serve",)
 CHANGES = ("/api/ranks", "/api/events", "/api/load")  # tell how far reading has come, and what memory it took
 
