@@ -2,6 +2,7 @@
 # Very many ranks that lack the same: they are told of in one line, and the work grows with their number, not with its square. What is
 # compared is processor time, not how long it took.
 set -eu
+# shellcheck disable=SC1091
 . tests/e2e/lib/common.sh
 
 python3 - "$T" <<'PY'

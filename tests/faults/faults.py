@@ -432,7 +432,8 @@ def main():
     parser.add_argument("--kind")
     parser.add_argument("--call", type=int)
     parser.add_argument("--sticks", action="store_true", help="all calls from that one on fail, as on a full disk")
-    parser.add_argument("--patience", type=int, default=PATIENCE, help="seconds after which a run counts as without an end (%(default)s): a busy machine wants more")
+    parser.add_argument("--patience", type=int, default=PATIENCE,
+                        help="seconds after which a run counts as without an end (%(default)s): a busy machine wants more")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--show", action="store_true", help="with --call: where it is called, and what differs")
     options = parser.parse_args()
