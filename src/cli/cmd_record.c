@@ -160,6 +160,16 @@ static char **command_words(const ps_cli *cli, ps_arena *arena) {
     return words;
 }
 
+/* What the processes of the launch left word of; where that cannot be read, not all that was recorded is known. An exit status. */
+static int read_places(const ps_cli *cli, const ps_record_places *places, ps_recorded *r) {
+    ps_err err = PS_ERR_INIT;
+    ps_code code = ps_record_places_list(places, r->arena, &r->places, &r->n_places, &err);
+    code =
+        code == PS_OK ? ps_record_places_lost(places, r->arena, &r->lost, &r->n_lost, &err) : code;
+    r->any_fork = ps_record_places_any_fork(places);
+    return code == PS_OK ? PS_EXIT_OK : (ps_cli_fail(cli, &err), PS_EXIT_PARTIAL);
+}
+
 static int record_cmd_record(ps_cli *cli, ps_arena *arena) {
     char library[PATH_MAX];
     char dir[PATH_MAX];
@@ -183,16 +193,19 @@ static int record_cmd_record(ps_cli *cli, ps_arena *arena) {
         return ps_cli_fail(cli, &err);
     }
     ps_record_places places;
-    ps_record_places_open(&places);
+    if (ps_record_places_open(&places, &err) != PS_OK) {
+        (void)ps_cli_fail(cli, &err);
+    }
     bool started = false;
     int command_status = ps_record_launch(cli, words, &started);
     if (started) {
-        before.places = ps_record_places_list(&places, arena, &before.n_places);
-        before.lost = ps_record_places_lost(&places, arena, &before.n_lost);
-        before.any_fork = ps_record_places_any_fork(&places);
+        int read = read_places(cli, &places, &before);
         status = ps_record_sum_up(cli, &before, plan.launch, command_status);
+        status = status == PS_EXIT_OK ? read : status;
     }
-    ps_record_places_close(&places);
+    if (ps_record_places_close(&places, &err) != PS_OK) {
+        (void)ps_cli_fail(cli, &err);
+    }
     return command_status != 0 ? command_status : status;
 }
 

@@ -8,25 +8,28 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 
 typedef struct ps_record_places {
     char dir[PATH_MAX]; /* "" there is none: only the output folder is looked at */
     bool is_ours;       /* made by this launch, not by one around it */
 } ps_record_places;
 
-/* Makes the folder and names it in the environment; that of an outer launch is used as it is. */
-void ps_record_places_open(ps_record_places *p);
+/* Makes the folder and names it in the environment; that of an outer launch is used as it is. PS_IO: there is none, and `p` is empty. */
+PS_MUST_USE ps_code ps_record_places_open(ps_record_places *p, ps_err *err);
 
-/* The folders that links lead to, in the arena; some may be gone. Nothing when they cannot be read. */
-const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, size_t *n);
+/* *list: the folders that links lead to, in the arena; some may be gone. */
+PS_MUST_USE ps_code ps_record_places_list(const ps_record_places *p, ps_arena *arena,
+                                          const char ***list, size_t *n, ps_err *err);
 
-/* Texts "<pid>: <why>" of recordings of which nothing is on a disk, in the arena. */
-const char **ps_record_places_lost(const ps_record_places *p, ps_arena *arena, size_t *n);
+/* *list: texts "<pid>: <why>" of recordings of which nothing is on a disk, in the arena. */
+PS_MUST_USE ps_code ps_record_places_lost(const ps_record_places *p, ps_arena *arena,
+                                          const char ***list, size_t *n, ps_err *err);
 
 /* Whether a process forked while it recorded, and its children did not record. */
 bool ps_record_places_any_fork(const ps_record_places *p);
 
-/* Removes the folder, when it is ours. */
-void ps_record_places_close(const ps_record_places *p);
+/* Removes the folder, when it is ours. PS_IO: it stays. */
+PS_MUST_USE ps_code ps_record_places_close(const ps_record_places *p, ps_err *err);
 
 #endif

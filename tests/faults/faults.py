@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Lets the N-th call of the operating system fail, in every command, and holds the program to its word.
 
-    faults.py [--each N] [--memory N] [--command NAME] [--kind KIND] [--call N] [--sticks] [--verbose] [--show]
+    faults.py [--each N] [--memory N] [--command NAME] [--kind KIND] [--call N] [--sticks] [--patience S] [--verbose]
+              [--show]
 
 For each command on a small capture, and for each kind of call (tests/programs/lib_faults.c): the command runs once as it is, then with
 its N-th call of that kind failing, for N = 1, 2, 3, ... (--each: at most so many, spread over all). What must come out:
@@ -35,7 +36,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
 LIBRARY = os.path.join(os.environ.get("PIPESCOPE_PROGRAMS") or os.path.join(ROOT, "build", "release", "programs"), "lib_faults.so")
 DATA = os.path.join(ROOT, "tests", "data")
-PATIENCE = 30
+PATIENCE = 30  # seconds for what takes a tenth of one; --patience
 PARTLY = 4
 
 QUERY = "query {in} SELECT/**/rank,count(*),sum(dur_ns)FROM/**/slice/**/GROUP/**/BY/**/rank "
@@ -118,23 +119,38 @@ CAPTURES = {
 
 # --- one run -------------------------------------------------------------------------------------------------------------
 
+def dumped(path):
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy.db")
+        shutil.copyfile(path, copy)
+        if os.path.exists(path + "-journal"):
+            shutil.copyfile(path + "-journal", copy + "-journal")
+        try:
+            db = sqlite3.connect(copy)
+            text = "\n".join(db.iterdump())
+            db.close()
+        except sqlite3.Error as error:
+            text = "damaged: %s" % error
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+DUMPED = {}  # by the bytes of the database and its journal: most are those of the run before
+
+
 def content(path):
     """Of a database what is in it, as whoever opens it next finds it: pages may lie elsewhere, and a journal is rolled back."""
     with open(path, "rb") as file:
         data = file.read()
-    if data[:15] == b"SQLite format 3":
-        with tempfile.TemporaryDirectory() as folder:
-            copy = os.path.join(folder, "copy.db")
-            shutil.copyfile(path, copy)
-            if os.path.exists(path + "-journal"):
-                shutil.copyfile(path + "-journal", copy + "-journal")
-            try:
-                db = sqlite3.connect(copy)
-                data = "\n".join(db.iterdump()).encode(errors="replace")
-                db.close()
-            except sqlite3.Error as error:
-                data = ("damaged: %s" % error).encode()
-    return hashlib.sha256(data).hexdigest()
+    sum_of = hashlib.sha256(data)
+    if data[:15] != b"SQLite format 3":
+        return sum_of.hexdigest()
+    if os.path.exists(path + "-journal"):
+        with open(path + "-journal", "rb") as file:
+            sum_of.update(b"journal" + file.read())
+    key = sum_of.digest()
+    if key not in DUMPED:
+        DUMPED[key] = dumped(path)
+    return DUMPED[key]
 
 
 def files_below(folder):
@@ -402,6 +418,11 @@ class Harness:
         print("%d runs, %d wrong" % (right + len(self.wrong), len(self.wrong)))
 
 
+def set_patience(seconds):
+    global PATIENCE  # pylint: disable=global-statement
+    PATIENCE = serving.PATIENCE = seconds
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--each", type=int, help="at most so many calls of a kind in a command; all without it")
@@ -411,9 +432,12 @@ def main():
     parser.add_argument("--kind")
     parser.add_argument("--call", type=int)
     parser.add_argument("--sticks", action="store_true", help="all calls from that one on fail, as on a full disk")
+    parser.add_argument("--patience", type=int, default=PATIENCE,
+                        help="seconds after which a run counts as without an end (%(default)s): a busy machine wants more")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--show", action="store_true", help="with --call: where it is called, and what differs")
     options = parser.parse_args()
+    set_patience(options.patience)
     if not os.path.exists(LIBRARY):
         parser.error("no %s: build the tests first" % os.path.relpath(LIBRARY, ROOT))
     with tempfile.TemporaryDirectory(prefix="pipescope-faults-") as folder:
@@ -428,5 +452,6 @@ if __name__ == "__main__":
     sys.modules["faults"] = sys.modules["__main__"]
     import recorder  # pylint: disable=wrong-import-position
     import served  # pylint: disable=wrong-import-position
+    import serving  # pylint: disable=wrong-import-position
 
     main()

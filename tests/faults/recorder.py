@@ -40,9 +40,9 @@ def recover(folder):
 class Run:
     def __init__(self, name, folder, environment):
         shutil.rmtree(folder, ignore_errors=True)
-        out = os.path.join(folder, "out")
-        os.makedirs(folder)
-        own = {**os.environ, **ENVIRONMENT, "PIPESCOPE_OUTPUT_DIR": out, "NO_COLOR": "1"}
+        out, tmp = os.path.join(folder, "out"), os.path.join(folder, "tmp")
+        os.makedirs(tmp)
+        own = {**os.environ, **ENVIRONMENT, "PIPESCOPE_OUTPUT_DIR": out, "TMPDIR": tmp, "NO_COLOR": "1"}
         words = {"recorder": [CLIENT, *WORK],
                  "recorder-launch": [faults.PROGRAM, "record", "-o", out, "--", CLIENT, *WORK],
                  "recorder-recover": [faults.PROGRAM, "record", "--recover", out]}[name]
@@ -58,7 +58,8 @@ class Run:
         self.events = n_events(out)
         recover(out)
         self.events_after = n_events(out)
-        self.left = sorted(p.name for p in pathlib.Path(folder).rglob("*") if ".tmp" in p.name or p.name.endswith(("-journal", "-wal", "-shm")))
+        self.left = sorted(p.name for p in pathlib.Path(out).rglob("*") if ".tmp" in p.name or p.name.endswith(("-journal", "-wal", "-shm")))
+        self.untold = sorted(name for name in os.listdir(tmp) if name not in self.errors)
 
 
 def fault_of(name, run, whole, kind):
@@ -66,6 +67,8 @@ def fault_of(name, run, whole, kind):
         return "ended by %s" % ("patience" if run.status == "no end" else "signal %d" % -run.status)
     if run.left and kind != "unlink":
         return "left behind: %s" % ", ".join(run.left)
+    if run.untold:
+        return "left in the temporary folder, without a word: %s" % ", ".join(run.untold)
     if name == "recorder" and run.status != whole.status:
         return "the program failed with status %d: %s" % (run.status, run.errors.strip()[:200])
     if run.status != whole.status and not run.errors.strip():

@@ -223,6 +223,21 @@ static void test_simulate(void **state) {
     assert_false(ps_literal_get(used, "splits")->boolean);
 }
 
+/* Whoever has hung up has nothing computed. */
+static void test_simulate_abandoned(void **state) {
+    static const char BODY[] = "{\"schedule\":\"1f1b\",\"stages\":4,\"microbatches\":8}";
+    served *s = *state;
+    ps_watch watch = {0};
+    ps_request q = {.store = s->store,
+                    .cache = s->cache,
+                    .watch = &watch,
+                    .body = BODY,
+                    .body_len = sizeof BODY - 1};
+    assert_int_equal(answer(s, route("POST", "/api/simulate"), &q), 200);
+    atomic_store(&watch.stop, true);
+    assert_int_equal(answer(s, route("POST", "/api/simulate"), &q), 503);
+}
+
 static void test_simulate_durations(void **state) {
     served *s = *state;
     /* Twice as fast in all is half of the step. */
@@ -460,6 +475,7 @@ int main(void) {
         cmocka_unit_test(test_chart_files),
         cmocka_unit_test(test_chart_refused),
         cmocka_unit_test(test_simulate),
+        cmocka_unit_test(test_simulate_abandoned),
         cmocka_unit_test(test_simulate_durations),
         cmocka_unit_test(test_simulate_measured),
         cmocka_unit_test(test_simulate_every_schedule),

@@ -254,9 +254,11 @@ static double most_activations(const ps_sim_plan *plan) {
     return (double)most / (n > 0 ? n : 1);
 }
 
-static ps_code measure_simulated_step(ps_simulated_step *s, ps_err *err) {
+static ps_code measure_simulated_step(const ps_simulated_ask *a, ps_simulated_step *s,
+                                      ps_err *err) {
     ps_bubble_report report = {0};
     ps_code code = ps_chart_connect(s->chart, s->plan, err);
+    code = code == PS_OK ? ps_watch_ask(a->watch, err) : code;
     code = code == PS_OK ? ps_bubble_measure(s->chart, NULL, &report, err) : code;
     if (code == PS_OK) {
         s->tables[0] = ps_bubble_stage_table(s->chart, &report);
@@ -280,13 +282,16 @@ ps_code ps_simulate_step(const ps_simulated_ask *ask, ps_simulated_step *out, ps
     ps_simulated_ask a = *ask; /* with what was measured */
     *out = (ps_simulated_step){0};
     ps_code code = prepare_simulated_step(&a, out, err);
+    code = code == PS_OK ? ps_watch_ask(a.watch, err) : code;
     int64_t *ns = code == PS_OK ? simulated_durations(&a, out, err) : NULL;
     out->chart = ns != NULL ? ps_sim_chart(out->plan, ns, out->p2p_ns, 1, 0, err) : NULL;
     ps_free(ns);
     if (code == PS_OK && out->chart == NULL) {
         code = err->code;
     }
-    return code == PS_OK ? measure_simulated_step(out, err) : code;
+    code = code == PS_OK ? ps_watch_ask(a.watch, err) : code;
+    code = code == PS_OK ? measure_simulated_step(&a, out, err) : code;
+    return code == PS_OK ? ps_watch_ask(a.watch, err) : code;
 }
 
 void ps_simulated_step_fini(ps_simulated_step *s) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/watch.h"
 #include "model/chart.h"
 #include "model/table.h"
 #include "schedule/schedule.h"
@@ -36,6 +37,7 @@ typedef struct ps_simulated_ask {
     const char *durations;       /* lines of stage, kind and ns (schedule/durations.h), or NULL */
     const double *factors;       /* [n_factors] of stages, on top of all that */
     size_t n_factors;            /* 0, or the number of stages */
+    const ps_watch *watch;       /* asked between the parts of the work; or NULL */
 } ps_simulated_ask;
 
 typedef struct ps_simulated_step {
@@ -49,7 +51,7 @@ typedef struct ps_simulated_step {
     double activations; /* the most that a stage holds, in microbatches of the whole stage */
 } ps_simulated_step;
 
-/* PS_USAGE for what does not go together, PS_NOTHING when `measured` has no schedule that is known, PS_NOMEM. End with
+/* PS_USAGE for what does not go together, PS_NOTHING when `measured` has no schedule that is known, PS_NOMEM, PS_BUSY. End with
  * ps_simulated_step_fini() in any case. `err` is wanted. */
 PS_MUST_USE ps_code ps_simulate_step(const ps_simulated_ask *ask, ps_simulated_step *out,
                                      ps_err *err);

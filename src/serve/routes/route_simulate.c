@@ -238,7 +238,7 @@ static ps_code put_svg(const asked *a, const ps_simulated_step *s, ps_reply *r, 
 }
 
 static void answer_simulation(const ps_request *q, ps_reply *r) {
-    asked a = {0};
+    asked a = {.of.watch = q->watch};
     const ps_pipelines *measured = NULL;
     ps_simulated_step s = {0};
     ps_err err = PS_ERR_INIT;
