@@ -115,7 +115,7 @@ static void a_step_is_that_of_the_launch(void **state) {
     small_run_fini(&o);
     small_run_mode(&o, "compute_op_sum", &t, 1, &(ps_analysis_opts){.step_id = 3});
     assert_int_equal(o.map_codes[0], PS_NOTHING);
-    assert_non_null(strstr(o.err.msg, "step 3 is not recorded"));
+    assert_non_null(strstr(o.err.msg, "step 3: no such step; there are: 1-2"));
     small_run_fini(&o);
     ps_trace_free(t);
 }

@@ -276,9 +276,12 @@ static void an_unknown_step_is_said(void **state) {
     profile_close(&p);
     uint64_t before = file_hash(p.path);
     outcome o;
-    run_pairing(&o, where, 9);
-    assert_int_equal(o.run->n_nothing, 1);
-    assert_non_null(strstr(o.run->ranks[0].err.msg, "step 9 is not recorded"));
+    ps_run_opts opts = default_opts();
+    opts.analysis.step_id = 9;
+    run_mode(&o, where->dir, "p2p_pairing", &opts);
+    assert_null(o.run);
+    assert_int_equal(o.err.code, PS_USAGE);
+    assert_non_null(strstr(o.err.msg, "step 9: no such step; there are: 1"));
     outcome_fini(&o);
     assert_true(file_hash(p.path) == before);
 }

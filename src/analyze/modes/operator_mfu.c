@@ -90,8 +90,7 @@ static bool take_op_mfu_kernel(partial *part, const ps_links *links, const ps_mf
     uint32_t op = links->op[slice];
     const char *op_name = op != PS_NONE ? ps_trace_text(links->trace, s->name[op]) : NULL;
     const char *in = ps_kernel_shapes(links, slice);
-    const char *out = ps_trace_arg_text(links->trace, slice, "outputShapes");
-    out = out != NULL ? out : ps_trace_arg_text(links->trace, slice, "Output Shapes");
+    const char *out = ps_output_shapes(links->trace, slice);
     if (!keep_op_mfu(part, op_name, &r.op) ||
         !keep_op_mfu(part, ps_trace_text(links->trace, s->name[slice]), &r.kernel) ||
         !keep_op_mfu(part, ps_mfu_name_of(mfu, slice), &r.flops_name) ||

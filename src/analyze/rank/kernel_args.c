@@ -25,6 +25,11 @@ const char *ps_input_shapes(const ps_trace *trace, uint32_t slice) {
     return first_said(trace, slice, PS_INPUT_SHAPES, PS_N_INPUT_SHAPES);
 }
 
+const char *ps_output_shapes(const ps_trace *trace, uint32_t slice) {
+    static const char *const KEYS[] = {"outputShapes", "Output Shapes"};
+    return first_said(trace, slice, KEYS, sizeof KEYS / sizeof *KEYS);
+}
+
 bool ps_has_input_shapes(const ps_trace *trace, uint32_t slice) {
     for (size_t i = 0; i < PS_N_INPUT_SHAPES; i++) {
         if (ps_trace_arg_text(trace, slice, PS_INPUT_SHAPES[i]) != NULL) {

@@ -19,6 +19,9 @@ extern const char *const PS_INPUT_SHAPES[PS_N_INPUT_SHAPES];
 /* Shapes of the inputs of a kernel or an operator, as the profiler writes them; NULL as above. */
 const char *ps_input_shapes(const ps_trace *trace, uint32_t slice);
 
+/* The same of the outputs of a kernel. */
+const char *ps_output_shapes(const ps_trace *trace, uint32_t slice);
+
 /* Whether a slice has such an argument, whatever it says. */
 bool ps_has_input_shapes(const ps_trace *trace, uint32_t slice);
 
