@@ -25,8 +25,8 @@ done
 # One step of two; one that nobody has.
 run 0 -m step_trace_time -d "$cluster/input" -o "$T/step" --step_id 4
 [ "$(sqlite3 "$T/step/$db" 'SELECT DISTINCT step FROM ClusterStepTraceTime')" = 4 ] || fail "not only step 4"
-run 3 -m step_trace_time -d "$cluster/input" -o "$T/none" --step_id 77
-says 'step 77 is not recorded'
+run 2 -m step_trace_time -d "$cluster/input" -o "$T/none" --step_id 77
+says 'step 77: no such step; there are: 3-4'
 
 # The printed headers.
 run 0 -m step_trace_time -d "$cluster/input" -o "$T/text" --export_type text

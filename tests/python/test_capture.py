@@ -300,7 +300,7 @@ class Studies(recording.Case):
             chart.save(self.path("saved.svg"))
             with open(self.path("saved.svg"), encoding="utf-8") as file:
                 self.assertEqual(file.read(), chart.svg)
-            with self.assertRaisesRegex(pipescope.TooLarge, "no ops of step 99999"):
+            with self.assertRaisesRegex(pipescope.TooLarge, "step 99999: no such step"):
                 capture.chart(step=99999)
             with self.assertRaisesRegex(pipescope.QueryError, "schedule"):
                 capture.chart(against="none")
