@@ -42,7 +42,7 @@ int ps_deflate_run(ps_deflate *z, const uint8_t **in, uint32_t *n_in, bool is_en
     z->stream.next_out = out;
     z->stream.avail_out = *n_out;
     int result = isal_deflate(&z->stream);
-    *in += *n_in - z->stream.avail_in;
+    *in = z->stream.next_in; /* nothing stays nothing: no address to add to */
     *n_in = z->stream.avail_in;
     *n_out = z->stream.avail_out;
     return result == COMP_OK ? 0 : result;

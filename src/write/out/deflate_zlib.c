@@ -50,7 +50,7 @@ int ps_deflate_run(ps_deflate *z, const uint8_t **in, uint32_t *n_in, bool is_en
     z->stream.next_out = out;
     z->stream.avail_out = *n_out;
     int result = deflate(&z->stream, is_end ? Z_FINISH : Z_NO_FLUSH);
-    *in += *n_in - z->stream.avail_in;
+    *in = z->stream.next_in; /* nothing stays nothing: no address to add to */
     *n_in = z->stream.avail_in;
     *n_out = z->stream.avail_out;
     return result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR ? 0 : result;
