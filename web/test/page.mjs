@@ -127,6 +127,12 @@ export class Viewer {
 
   /** Types into the search field and goes to the first match. */
   async find(text) {
+    // What an earlier search found stands beside the field until the next one has begun.
+    await this.page.locator(".search input").fill("");
+    await this.page.keyboard.press("Enter");
+    await this.page.waitForFunction(
+      () => !document.querySelector(".search-count")?.textContent?.includes("/"),
+    );
     await this.page.locator(".search input").fill(text);
     await this.page.keyboard.press("Enter");
     await this.page.waitForFunction(
