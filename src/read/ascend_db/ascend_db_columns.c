@@ -4,9 +4,6 @@
 #include <strings.h>
 
 static ps_col_type declared_type_of(const char *declared) {
-    if (declared == NULL) {
-        return PS_COL_REAL;
-    }
     return strcasecmp(declared, "TEXT") == 0 ? PS_COL_TEXT
            : strncasecmp(declared, "INT", 3) == 0 || strcasecmp(declared, "BIGINT") == 0
                ? PS_COL_INT
@@ -26,14 +23,16 @@ ps_code ps_ascend_columns_of(ps_db *db, const char *table, ps_arena *arena, ps_a
     while (status == SQLITE_OK && *n < PS_ASCEND_MAX_COLUMNS && sqlite3_step(stmt) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
         const char *copy = name != NULL ? ps_arena_strndup(arena, name, strlen(name)) : NULL;
-        if (copy == NULL) {
+        const char *type = (const char *)sqlite3_column_text(stmt, 1);
+        if (copy == NULL || type == NULL) { /* a column without a type has an empty one */
             status = SQLITE_NOMEM;
         } else {
-            out[(*n)++] = (ps_ascend_column){
-                copy, declared_type_of((const char *)sqlite3_column_text(stmt, 1))};
+            out[(*n)++] = (ps_ascend_column){copy, declared_type_of(type)};
         }
     }
-    (void)sqlite3_finalize(stmt);
+    /* A step that failed ends the loop as the last one does. */
+    int ended = sqlite3_finalize(stmt);
+    status = status == SQLITE_OK ? ended : status;
     return status == SQLITE_OK      ? PS_OK
            : status == SQLITE_NOMEM ? ps_fail_nomem(err)
                                     : ps_db_fail(db, table, err);

@@ -81,25 +81,29 @@ static void add_sqlite_name(ps_buf *sql, const char *name) {
     ps_buf_add_char(sql, '"');
 }
 
-static bool has_object(const writer *w, const char *sql, const char *a, const char *b) {
+/* Whether a statement has a row. What could not be looked up is an error: a table that is there must not count as absent. */
+static ps_code has_object(const writer *w, const char *sql, const char *a, const char *b,
+                          bool *found) {
     sqlite3_stmt *stmt = NULL;
-    bool found = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-                 sqlite3_bind_text(stmt, 1, a, -1, SQLITE_STATIC) == SQLITE_OK &&
-                 (b == NULL || sqlite3_bind_text(stmt, 2, b, -1, SQLITE_STATIC) == SQLITE_OK) &&
-                 sqlite3_step(stmt) == SQLITE_ROW;
+    int rc = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL);
+    rc = rc == SQLITE_OK ? sqlite3_bind_text(stmt, 1, a, -1, SQLITE_STATIC) : rc;
+    rc = rc == SQLITE_OK && b != NULL ? sqlite3_bind_text(stmt, 2, b, -1, SQLITE_STATIC) : rc;
+    rc = rc == SQLITE_OK ? sqlite3_step(stmt) : rc;
+    *found = rc == SQLITE_ROW;
+    ps_code code = *found || rc == SQLITE_DONE ? PS_OK : fail_sqlite(w, "reading the schema");
     (void)sqlite3_finalize(stmt);
-    return found;
+    return code;
 }
 
-static bool has_table(const writer *w, const char *name) {
+static ps_code has_table(const writer *w, const char *name, bool *found) {
     return has_object(
         w, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE", name,
-        NULL);
+        NULL, found);
 }
 
-static bool has_column(const writer *w, const char *table, const char *column) {
+static ps_code has_column(const writer *w, const char *table, const char *column, bool *found) {
     return has_object(w, "SELECT 1 FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE",
-                      table, column);
+                      table, column, found);
 }
 
 /* --- strings of the database --------------------------------------------------------------------------- */
@@ -318,10 +322,12 @@ static ps_code drop_table(const writer *w, const char *name) {
 }
 
 static ps_code write_table(const writer *w, const ps_table *t) {
-    if (t->mode == PS_TABLE_CREATE && has_table(w, t->name)) {
-        return PS_OK;
+    bool is_there = false;
+    ps_code code = t->mode == PS_TABLE_CREATE ? has_table(w, t->name, &is_there) : PS_OK;
+    if (code != PS_OK || is_there) {
+        return code;
     }
-    ps_code code = drop_table(w, t->name);
+    code = drop_table(w, t->name);
     bool makes_empty =
         t->mode == PS_TABLE_CREATE || (t->mode == PS_TABLE_REPLACE && w->makes_empty);
     bool only_drop = t->n_rows == 0 && !makes_empty;
@@ -339,18 +345,20 @@ static ps_code write_table(const writer *w, const ps_table *t) {
 
 /* --- columns added to a table by row id ----------------------------------------------------------------- */
 
-/* The name of the row ids: one that no column of the table took for itself. NULL and an error when none is free. */
-static const char *rowid_name(const writer *w, const char *table) {
+/* The name of the row ids: one that no column of the table took for itself. */
+static ps_code rowid_name(const writer *w, const char *table, const char **out) {
     static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        if (!has_column(w, table, NAMES[i])) {
-            return NAMES[i];
+        bool is_taken = false;
+        ps_code code = has_column(w, table, NAMES[i], &is_taken);
+        if (code != PS_OK || !is_taken) {
+            *out = NAMES[i];
+            return code;
         }
     }
-    (void)ps_fail_file(w->err, PS_UNSUPPORTED, w->path,
-                       "table %s has columns named rowid, _rowid_ and oid, which hide its row ids",
-                       table);
-    return NULL;
+    return ps_fail_file(w->err, PS_UNSUPPORTED, w->path,
+                        "table %s has columns named rowid, _rowid_ and oid, which hide its row ids",
+                        table);
 }
 
 /* Rows of the database that have a value now and get none: set to NULL. `rows` are the sorted row ids of the
@@ -438,17 +446,32 @@ static ps_code set_values(const writer *w, const ps_table *t, const char *rowid,
     return code;
 }
 
+/* `column` of `t`, by the row ids `rows`, which are sorted. */
+static ps_code write_column(const writer *w, const ps_table *t, const char *rowid, size_t column,
+                            const int64_t *rows) {
+    const ps_column *c = &t->columns[column];
+    bool is_there = false;
+    ps_code code = has_column(w, t->name, c->name, &is_there);
+    if (code == PS_OK) {
+        code = is_there ? clear_others(w, t, rowid, c->name, rows) : add_sqlite_column(w, t, c);
+    }
+    return code == PS_OK ? set_values(w, t, rowid, column) : code;
+}
+
 static ps_code write_columns(const writer *w, const ps_table *t) {
-    if (!has_table(w, t->name)) {
-        return ps_fail_file(w->err, PS_NOT_FOUND, w->path,
+    const char *rowid = NULL;
+    bool is_there = false;
+    ps_code code = has_table(w, t->name, &is_there);
+    if (code == PS_OK && !is_there) {
+        code = ps_fail_file(w->err, PS_NOT_FOUND, w->path,
                             "there is no table %s to add a column to", t->name);
     }
-    const char *rowid = rowid_name(w, t->name);
-    if (rowid == NULL) {
-        return PS_UNSUPPORTED;
+    code = code == PS_OK ? rowid_name(w, t->name, &rowid) : code;
+    if (code != PS_OK) {
+        return code;
     }
     int64_t *rows = ps_calloc(t->n_rows, sizeof *rows);
-    ps_code code = rows != NULL ? PS_OK : ps_fail_nomem(w->err);
+    code = rows != NULL ? PS_OK : ps_fail_nomem(w->err);
     for (size_t r = 0; code == PS_OK && r < t->n_rows; r++) {
         rows[r] = ps_table_cell(t, r, 0)->u.i;
     }
@@ -456,10 +479,7 @@ static ps_code write_columns(const writer *w, const ps_table *t) {
         qsort(rows, t->n_rows, sizeof *rows, ps_compare_i64);
     }
     for (size_t c = 1; code == PS_OK && c < t->n_columns; c++) {
-        code = has_column(w, t->name, t->columns[c].name)
-                   ? clear_others(w, t, rowid, t->columns[c].name, rows)
-                   : add_sqlite_column(w, t, &t->columns[c]);
-        code = code == PS_OK ? set_values(w, t, rowid, c) : code;
+        code = write_column(w, t, rowid, c, rows);
     }
     ps_free(rows);
     return code;
