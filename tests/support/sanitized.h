@@ -27,4 +27,15 @@
 #define PS_ROUNDS(full, with_thread_sanitizer)                                                     \
     (PS_THREAD_SANITIZER ? (with_thread_sanitizer) : (full))
 
+/* From one allocation that fails to the next, in tests that let each fail: what is lost then is the address sanitizer's. */
+#define PS_NEXT_FAILURE PS_ROUNDS(1, 7)
+
+/* In the source of a test that begins many processes: a fork copies the tables of all pages, most of which hold what the address sanitizer keeps
+ * of freed memory, 256 MiB of it by itself. */
+#define PS_TEST_FORKS_OFTEN                                                                        \
+    __attribute__((visibility("default"))) const char *__asan_default_options(void);               \
+    const char *__asan_default_options(void) {                                                     \
+        return "quarantine_size_mb=8";                                                             \
+    }
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "support/sanitized.h"
 #include "support/travel.h"
 
 static ps_str str(ps_builder *b, const char *text) {
@@ -118,7 +119,7 @@ void small_run_fini(small_run *o) {
 
 void small_run_without_memory(const char *mode, ps_trace *const *traces, size_t n) {
     int64_t n_made = 0;
-    for (int64_t i = 0; i <= n_made; i++) {
+    for (int64_t i = 0; i <= n_made; i += PS_NEXT_FAILURE) {
         small_run o;
         (void)ps_alloc_fail_at(i);
         small_run_mode(&o, mode, traces, n, NULL);

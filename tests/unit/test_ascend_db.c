@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "read/readers.h"
 #include "support/profile.h"
+#include "support/sanitized.h"
 #include "support/trace_dump.h"
 
 extern const ps_reader ps_reader_ascend_db;
@@ -430,7 +431,7 @@ static void every_allocation_may_fail(void **state) {
         "INSERT INTO TASK_PMU_INFO VALUES (1, 10, 2), (1, 99, 2)");
     run_sql(place_path(*state, "analysis.db"), STEP_TRACE);
     ps_trace *t = NULL;
-    for (int64_t k = 0; t == NULL; k++) {
+    for (int64_t k = 0; t == NULL; k += PS_NEXT_FAILURE) {
         assert_true(k < 20000);
         ps_src src = {.path = db, .reader = &ps_reader_ascend_db};
         ps_err err = PS_ERR_INIT;

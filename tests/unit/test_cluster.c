@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "support/runs.h"
+#include "support/sanitized.h"
 
 #define OUT "ASCEND_PROFILER_OUTPUT"
 
@@ -394,7 +395,7 @@ static void finding_without_memory(void **state) {
     add_db(where, "h_2_20240501130000000_ascend_pt/" OUT "/ascend_pytorch_profiler_0.db");
     add_db(where, "h_3_20240501130000000_ascend_pt/" OUT "/ascend_pytorch_profiler.db");
     bool done = false;
-    for (int64_t n = 0; !done; n++) {
+    for (int64_t n = 0; !done; n += PS_NEXT_FAILURE) {
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(n);
         ps_cluster *c = ps_cluster_find(where->dir, &err);

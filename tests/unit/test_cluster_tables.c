@@ -8,6 +8,9 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "support/runs.h"
+#include "support/sanitized.h"
+
+PS_TEST_FORKS_OFTEN
 
 /* --- analyses made up ---------------------------------------------------------------------------------------- */
 
@@ -395,7 +398,7 @@ static void memory_runs_out(void **state) {
     for (size_t i = 0; i < 3; i++) {
         j.opts.export_type = types[i];
         bool fired = true;
-        for (int64_t n = 0; fired; n++) {
+        for (int64_t n = 0; fired; n += PS_NEXT_FAILURE) {
             (void)ps_alloc_fail_at(n);
             ps_code code = run_job(&j, analyses, 3);
             fired = ps_alloc_fail_at(-1) > n;

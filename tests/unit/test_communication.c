@@ -4,6 +4,7 @@
 
 #include "analyze/comm/skew.h"
 #include "base/alloc.h"
+#include "support/sanitized.h"
 #include "support/small_runs.h"
 
 /* --- ranks ------------------------------------------------------------------------------------------------------ */
@@ -771,7 +772,7 @@ static void memory(void **state) {
     make_unnamed(unnamed);
     for (size_t i = 0; i < COUNT(MODES) * 3; i++) {
         bool done = false;
-        for (int64_t n = 0; !done; n++) {
+        for (int64_t n = 0; !done; n += PS_NEXT_FAILURE) {
             small_run o;
             (void)ps_alloc_fail_at(n);
             ps_trace **traces = i % 3 == 0 ? four : i % 3 == 1 ? two : unnamed;

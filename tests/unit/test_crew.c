@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "run/run.h"
 #include "support/runs.h"
+#include "support/sanitized.h"
 #include "support/scratch.h"
 #include "support/socket_crew.h"
 
@@ -192,7 +193,7 @@ static void memory_that_runs_out(void **state) {
     ps_cluster *cluster = ps_cluster_find(dir, NULL);
     socket_crew_begin(&c, 2);
     bool is_through = false;
-    for (int64_t n = 0; !is_through; n++) {
+    for (int64_t n = 0; !is_through; n += PS_NEXT_FAILURE) {
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(n);
         ps_run *run = over_all(cluster, ps_crew_engine(c.crew), &err);

@@ -4,6 +4,7 @@
 
 #include "analyze/pipeline/project.h"
 #include "base/diag.h"
+#include "support/sanitized.h"
 #include "support/small_runs.h"
 
 static void marker(ps_builder *b, uint32_t thread, const char *name, int64_t at,
@@ -215,7 +216,7 @@ static void no_marks(void **state) {
 /* 300,000 ranges inside of one, each also a repeat, and 100,000 that nest: neither is quadratic, and names stay short. */
 static void many_ranges(void **state) {
     (void)state;
-    enum { N = 300000, DEEP = 100000 };
+    enum { N = PS_ROUNDS(300000, 30000), DEEP = PS_ROUNDS(100000, 10000) };
     ps_builder *b = ps_builder_new();
     uint32_t one = small_thread(b, 1);
     uint32_t two = small_thread(b, 2);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "read/readers.h"
 #include "support/nsight.h"
+#include "support/sanitized.h"
 
 extern const ps_reader ps_reader_nsight;
 
@@ -1061,7 +1062,7 @@ static void out_of_memory(void **state) {
                   "'side', 100, 0, 7");
     nsight_close(&n);
     ps_trace *t = NULL;
-    for (int64_t k = 0; t == NULL; k++) {
+    for (int64_t k = 0; t == NULL; k += PS_NEXT_FAILURE) {
         assert_true(k < 5000);
         ps_src src = {.path = n.path, .reader = &ps_reader_nsight};
         ps_err err = PS_ERR_INIT;

@@ -19,6 +19,7 @@
 #include "read/paddle/paddle_record.h"
 #include "read/paddle/paddle_scan.h"
 #include "read/reader.h"
+#include "support/sanitized.h"
 #include "support/scratch.h"
 
 enum { NEEDS = PS_NEED_SLICES | PS_NEED_STEPS | PS_NEED_META | PS_NEED_INVENTORY };
@@ -546,7 +547,7 @@ static void no_memory_is_an_error(void **state) {
     ps_buf_add_str(&s.log, "Profiler Info: Job (1), type\n");
     say(&s, "Schedule Profiler start at step 9 and end at step 11");
     steps(&s, 2);
-    for (int64_t n = 0;; n++) {
+    for (int64_t n = 0;; n += PS_NEXT_FAILURE) {
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(n);
         ps_trace *t = read_bytes(ps_buf_str(&s.log), s.log.len, &err);

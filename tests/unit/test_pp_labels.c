@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "support/profile.h"
 #include "support/runs.h"
+#include "support/sanitized.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -1030,7 +1031,7 @@ static void test_every_allocation_may_fail(void **context) {
         pp_traces t;
         ps_analysis_opts opts = {.step_id = -1, .clocks = PS_CLOCKS_ALL};
         pp_traces_make(&t, &SPECS[k]);
-        for (int64_t n = 0;; n++) {
+        for (int64_t n = 0;; n += PS_NEXT_FAILURE) {
             pp_outcome o;
             (void)ps_alloc_fail_at(n);
             pp_run(&o, t.traces, t.n, &opts);

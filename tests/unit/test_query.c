@@ -16,6 +16,7 @@
 #include "query/sql.h"
 #include "query/table_columns.h"
 #include "support/profile.h"
+#include "support/sanitized.h"
 
 static const char RANK[] =
     "{\"schemaVersion\":1,\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":%d,\"world_size\":2},\"traceEvents\":[\n"
@@ -447,7 +448,7 @@ static void whole_tables(void **state) {
 static void memory_may_end_in_columns(void **state) {
     write_job(*state);
     bool done = false;
-    for (int64_t n = 0; !done; n++) {
+    for (int64_t n = 0; !done; n += PS_NEXT_FAILURE) {
         job j;
         open_job(&j, *state);
         (void)ps_alloc_fail_at(n);
@@ -540,7 +541,7 @@ static void memory_may_end_anywhere_in(const place *where, const char *sql_text)
     j.rows = (ps_buf){0};
     close_job(&j);
     bool done = false;
-    for (int64_t n = 0; !done; n++) {
+    for (int64_t n = 0; !done; n += PS_NEXT_FAILURE) {
         ps_sql_opts opts = {.run = {.n_threads = 1}};
         ps_err err = PS_ERR_INIT;
         ps_cluster *cluster = ps_cluster_find(where->dir, &err);
