@@ -287,6 +287,7 @@ static const struct {
     {"communication_operators", 30, -409},
     {"memory_curve", -409, -409},
     {"memory_operators", -409, -409},
+    {"memory_names", -409, -409},
     {"memory_components", -409, -409},
 };
 
