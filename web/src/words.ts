@@ -701,6 +701,7 @@ const WORDS = {
   "memory.overall": ["overall", "整体"],
   "memory.stream": ["stream", "Stream"],
   "memory.component": ["component", "组件"],
+  "memory.of-baseline": ["(baseline)", "（基线）"],
   "memory.curve": ["Memory over time (drag to zoom, double click for everything)", "内存曲线（拖动缩放，双击显示全部）"],
   "memory.span": ["{0} to {1}", "{0} 至 {1}"],
   "memory.reset": ["Everything", "全部"],
@@ -763,6 +764,12 @@ const WORDS = {
   "calls.slices": ["Its slices", "对应切片"],
   "calls.show-longest": ["Show the longest in the timeline (rank {0})", "在时间线中显示最长一次（rank {0}）"],
   "calls.of-box": ["Calls of the box", "选框的调用树"],
+  "beside.baseline": ["Beside", "对比"],
+  "beside.none": ["(nothing)", "（无）"],
+  "beside.title": ["{0}, beside the baseline", "{0}（与基线对比）"],
+  "beside.failed": ["{0}, with which this would be compared, could not be read: {1}", "用于对比的 {0} 无法读取：{1}"],
+  "beside.no-rank": ["The baseline has no rank {0}: nothing to compare with.", "基线中没有 rank {0}：没有可对比的对象。"],
+  "beside.step": ["Beside step {0} of the baseline, the one of the same place among its steps.", "与基线中同一次序的 step {0} 对比。"],
   "compare.one": ["One capture is open: nothing to compare it with", "只打开了一份采集：没有可对比的对象"],
   "compare.new": ["New", "新采集"],
   "compare.base": ["Baseline", "基线"],
@@ -949,7 +956,7 @@ const COLUMNS: Record<string, string> = {
   "host total": "主机线程总计", "host self": "主机线程自身", "device total": "设备总计", "device self": "设备自身", longest: "最长", "longest rank": "最长者 rank",
   name: "名称", operator: "算子", kernel: "核函数", type: "类型", "op type": "算子类型", kind: "种类", rank: "Rank", host: "主机",
   step: "Step", start: "开始", end: "结束", duration: "时长", "wall duration": "总时长", wall: "总时长", union: "并集时长", self: "自身时长",
-  "self time": "自身时长", total: "总计", "total time": "总时间", ratio: "占比", share: "占比", number: "数量", count: "次数", calls: "调用次数",
+  "self time": "自身时长", total: "总计", "total time": "总时间", ratio: "占比", share: "占比", number: "数量", largest: "最大", count: "次数", calls: "调用次数",
   occurrences: "次数", average: "平均", avg: "平均", mean: "平均", median: "中位数", max: "最大", min: "最小", wait: "等待", "wait time": "等待时间",
   core: "核类型", "accelerator core": "核类型", shape: "形状", shapes: "形状", "input shapes": "输入形状", "output shapes": "输出形状",
   stream: "Stream", device: "设备", size: "大小", "transit size": "传输量", "transit time": "传输时间", transit: "传输", synchronization: "同步",
@@ -983,7 +990,7 @@ const VIEWS: Record<string, string> = {
   kernel_details: "核函数明细", kernel_launch: "核函数端到端耗时", frequency: "频率", advice: "建议", operator_types: "计算算子（按类型）",
   operator_names: "计算算子（按名称）", operator_shapes: "计算算子（按名称与输入形状）", operator_cores: "计算（按加速核）", communication_names: "通信算子",
   communication_types: "通信算子（按类型）", operator_details: "算子明细", communication_operators: "通信算子明细", memory_curve: "内存曲线",
-  memory_operators: "算子内存", memory_components: "组件内存峰值", base_info: "基本信息", overview: "各 rank 单步时间", spread: "各 rank 差异",
+  memory_operators: "算子内存", memory_names: "算子内存（按名称）", memory_components: "组件内存峰值", base_info: "基本信息", overview: "各 rank 单步时间", spread: "各 rank 差异",
   step_times: "各 rank 与阶段的单步时间", time_summary: "单步时间：传输与等待", hosts: "主机", rank_devices: "Rank 与设备", cluster_advice: "发现", cluster_verdict: "最大开销",
   cluster_evidence: "证据位置", communication_time: "各 rank 通信算子耗时", communication_bandwidth: "各传输类型的带宽与包大小",
   communication_matrix: "Rank 间通信", communication_groups: "通信域", communication_stats: "通信算子（按类型与 rank）", communication_links: "慢链路",
@@ -1080,7 +1087,16 @@ export const tableText = (table: { name: string; text: string }): string =>
 export const functionText = (call: string, text: string): string =>
   (language.get() === "zh" ? SQL_FUNCTIONS[call] : undefined) ?? text;
 
+/** What stands behind a number that has the baseline's beside it (pages/beside.ts). */
+// prettier-ignore
+const BESIDE: readonly (readonly [end: string, chinese: string])[] = [[" base", "（基线）"], [" difference", "（差值）"], [" change", "（变化）"]];
+
 export function columnWord(name: string): string {
+  const beside = BESIDE.find(([end]) => name.endsWith(end));
+  if (beside !== undefined && COLUMNS[name] === undefined) {
+    const [end, chinese] = beside;
+    return columnWord(name.slice(0, -end.length)) + (language.get() === "zh" ? chinese : end);
+  }
   // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.
   const bare = name.replace(/\((ns|us|ms|s|MB|KB|GB\/s)\)$/, "").replace(/([a-z0-9])Ns$/, "$1");
   const plain = bare

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./page.mjs";
+import { apiOf, launch } from "./page.mjs";
 
 const [executablePath, url, file] = process.argv.slice(2);
 const { tables } = JSON.parse(readFileSync(file, "utf8"));
@@ -81,6 +81,71 @@ const shot = async (page, name) => {
   await page.waitForFunction(() => /pp\.under=beside:1/.test(location.hash));
   await page.locator("#page-pipeline", { hasText: "from the same start on one scale" }).waitFor();
   await shot(page, "compare-pipelines.png");
+  await page.close();
+}
+
+// --- differences on the other pages: the same tables of both captures ------------------------------------------------------
+
+/** What the page shows in the first row of a table, by column; and the same two rows as the server has them. */
+const cellsOf = (row) =>
+  row.locator("[role=gridcell]").evaluateAll((cells) => cells.map((c) => c.innerText.trim()));
+const headsOf = (table) =>
+  table
+    .locator("[role=columnheader]")
+    .evaluateAll((cells) => cells.map((c) => c.innerText.replace(/\s+/g, " ").trim()));
+
+const api = apiOf(url);
+const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster === n);
+
+{
+  const page = await open();
+  const of = async (n) => (await ranksOf(n)).find((r) => r.rank === 1);
+  await page.locator("#tab-operator").click();
+  await page
+    .locator("#page-operator select")
+    .first()
+    .selectOption((await of(0)).key);
+  const table = page.locator("#page-operator .table", { hasText: "beside the baseline" }).first();
+  await table.locator(".grid-row").first().waitFor();
+  const view = async (n) =>
+    api("view", { name: "operator_types", rank: (await of(n)).key, limit: 5000 });
+  const [now, old] = [await view(0), await view(1)];
+  const total = (t, row) => row[t.columns.findIndex(([name]) => name === "total")];
+  const key = (row) => row.slice(0, 2).join();
+  const lost = now.rows.map((row) => [
+    key(row),
+    total(now, row) -
+      total(
+        old,
+        old.rows.find((other) => key(other) === key(row)),
+      ),
+  ]);
+  lost.sort((a, b) => b[1] - a[1]);
+  const heads = await headsOf(table);
+  const place = heads.findIndex((h) => /^Total difference/.test(h));
+  const unit = /\((\w+)\)|(ns|µs|ms|s)$/.exec(heads[place]);
+  const first = await cellsOf(table.locator(".grid-row").first());
+  assert.equal(first[0], lost[0][0].split(",")[0], `${heads} ${first}`);
+  const scale = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }[unit[1] ?? unit[2]];
+  assert.ok(
+    Math.abs(Number(first[place].replace(/[^\d.-]/g, "")) * scale - lost[0][1]) <
+      0.006 * lost[0][1],
+    `${heads[place]} ${first[place]} ${lost[0][1]}`,
+  );
+  await shot(page, "compare-operator.png");
+  for (const name of ["summary", "communication"]) {
+    await page.locator(`#tab-${name}`).click();
+    const beside = page.locator(`#page-${name} .table`, { hasText: "beside the baseline" });
+    await beside.first().locator(".grid-row").first().waitFor();
+    assert.ok((await headsOf(beside.first())).some((h) => / difference/.test(h)));
+    await shot(page, `compare-${name}.png`);
+  }
+  // Without the baseline the tables are as ever; the address remembers it.
+  await page.locator("#page-communication select").last().selectOption("none");
+  await page
+    .locator("#page-communication .table", { hasText: "beside the baseline" })
+    .waitFor({ state: "detached" });
+  await page.waitForFunction(() => /base\.n=none/.test(location.hash));
   await page.close();
 }
 

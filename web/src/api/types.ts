@@ -73,7 +73,7 @@ export interface Session {
   causes: string[];
   sources: string[];
   shapes: Shapes;
-  clusters: { path: string; notes: string[]; oddities: string[] }[];
+  clusters: { path: string; notes: string[]; oddities: string[]; closed?: true }[];
   /** The one that others are compared with, where the server was told. */
   baseline?: number;
   schedules: { name: string; summary: string }[];

@@ -6,6 +6,7 @@ import { connection, start } from "../model/session";
 import { followLanguage } from "../words";
 import { dispatch } from "../model/commands";
 import { Frame } from "./frame";
+import { baselineUrl } from "../model/baseline";
 import { jobUrl } from "../pages/job_state";
 import { tableStates, tableUrl } from "../panels/table_state";
 import { followAddress, registerUrl, urlChanged } from "../model/url_state";
@@ -19,6 +20,7 @@ followLanguage();
 followAddress();
 registerUrl(tableUrl);
 registerUrl(jobUrl);
+registerUrl(baselineUrl);
 tableStates.listen(urlChanged);
 addEventListener("hashchange", () => {
   if (takeToken() && connection.get() !== "ok") {

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Ref, Table } from "../api/types";
 import { registerUrl } from "../model/url_state";
 import { useAtom } from "../base/atom";
+import { useBaseline } from "../model/baseline";
 import { notify } from "../model/notices";
 import { ranks } from "../model/session";
 import { findInCommunication } from "../model/timeline";
@@ -10,8 +11,16 @@ import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { DataTable } from "../panels/table";
 import { t } from "../words";
+import { BaselinePicker } from "./beside_table";
 import { Matrix } from "./communication_matrix";
-import { groupsOf, TOTAL, type Choice, type GroupName } from "./communication_model";
+import {
+  choiceBeside,
+  groupsOf,
+  TOTAL,
+  type Beside,
+  type Choice,
+  type GroupName,
+} from "./communication_model";
 import { change, chooseView, isUnasked, part, state, VALUES, VIEWS } from "./communication_state";
 import { Durations } from "./communication_times";
 import { Findings } from "./findings";
@@ -23,17 +32,20 @@ interface Loaded {
   more: Table | null;
 }
 
-async function matrixTables(signal: AbortSignal): Promise<Loaded> {
-  return {
-    main: await modeTable("communication_matrix_sum", "ClusterCommunicationMatrix", {}, signal),
-    more: await modeTable("communication_matrix_sum", "LinksOfUnknownRanks", {}, signal),
-  };
-}
+const TABLES = {
+  matrix: ["communication_matrix_sum", "ClusterCommunicationMatrix", "LinksOfUnknownRanks"],
+  duration: ["communication_time_sum", "ClusterCommunicationTime", "ClusterCommunicationBandwidth"],
+} as const;
 
-async function timeTables(signal: AbortSignal): Promise<Loaded> {
+async function tablesOf(
+  view: keyof typeof TABLES,
+  cluster: number,
+  signal: AbortSignal,
+): Promise<Loaded> {
+  const [mode, main, more] = TABLES[view];
   return {
-    main: await modeTable("communication_time_sum", "ClusterCommunicationTime", {}, signal),
-    more: await modeTable("communication_time_sum", "ClusterCommunicationBandwidth", {}, signal),
+    main: await modeTable(mode, main, { cluster }, signal),
+    more: await modeTable(mode, more, { cluster }, signal),
   };
 }
 
@@ -49,6 +61,7 @@ export function CommunicationPage() {
   }, [wanted]);
   const found = useTables();
   const choices = useChoices(found);
+  const base = useBeside(found, choices);
   useMissing(wanted, found.table, choices.ops);
   return (
     <main class="page">
@@ -57,7 +70,7 @@ export function CommunicationPage() {
       {now.view === "advice" ? (
         <Advice />
       ) : (
-        <Answer found={found} choices={choices} wanted={wanted} />
+        <Answer found={found} choices={choices} base={base} wanted={wanted} />
       )}
     </main>
   );
@@ -73,11 +86,15 @@ interface Found {
 
 function useTables(): Found {
   const now = useAtom(state);
-  const matrix = useReply("matrix", now.view === "matrix" ? matrixTables : null);
-  const times = useReply("times", now.view === "duration" ? timeTables : null);
-  const mapping = useReply("groups", (signal) =>
-    modeTable("communication_group_map", "CommunicationGroupMapping", {}, signal),
-  ).data;
+  const matrix = useReply(
+    "matrix",
+    now.view === "matrix" ? (stop) => tablesOf("matrix", 0, stop) : null,
+  );
+  const times = useReply(
+    "times",
+    now.view === "duration" ? (stop) => tablesOf("duration", 0, stop) : null,
+  );
+  const mapping = useReply("groups", (signal) => groupMapping(0, signal)).data;
   const hasNoMatrix = now.view === "matrix" && hasNothing(matrix.error) && mapping !== null;
   useEffect(() => {
     if (hasNoMatrix && isUnasked()) {
@@ -87,6 +104,39 @@ function useTables(): Found {
   const reply = now.view === "matrix" ? matrix : times;
   return { reply, table: reply.data?.main ?? null, mapping, hasNoMatrix };
 }
+
+/** The baseline's tables of the view that is shown, and what of them is the same choice; null: nothing is compared. */
+function useBeside({ mapping }: Found, { steps, groups, choice }: Choices): Beside | null {
+  const { view } = useAtom(state);
+  const base = useBaseline(0);
+  const { data } = useReply(
+    `${view} ${base}`,
+    base === null || view === "advice"
+      ? null
+      : async (signal) => ({
+          of: `${view} ${base}`,
+          tables: await tablesOf(view, base, signal),
+          mapping: await groupMapping(base, signal),
+        }),
+  );
+  const isThere = data !== null && data.of === `${view} ${base}`;
+  return useMemo(() => {
+    const table = isThere ? data.tables.main : null;
+    return table === null
+      ? null
+      : {
+          table,
+          more: data!.tables.more,
+          choice: choiceBeside(choice, steps, groups, {
+            steps: choicesOf(table, "step"),
+            groups: groupsOf(data!.mapping, choicesOf(table, "group name")),
+          }),
+        };
+  }, [data, isThere, mapping, choice.step, choice.group, choice.op]);
+}
+
+const groupMapping = (cluster: number, signal: AbortSignal): Promise<Table | null> =>
+  modeTable("communication_group_map", "CommunicationGroupMapping", { cluster }, signal);
 
 interface Choices {
   steps: string[];
@@ -163,6 +213,7 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
         </>
       )}
       {chooses && now.view === "matrix" && <MatrixControls />}
+      {now.view !== "advice" && <BaselinePicker now={0} />}
     </div>
   );
 }
@@ -189,11 +240,12 @@ function MatrixControls() {
 interface AnswerProps {
   found: Found;
   choices: Choices;
+  base: Beside | null;
   /** The operator that the timeline led here with. */
   wanted: Ref | null;
 }
 
-function Answer({ found, choices, wanted }: AnswerProps) {
+function Answer({ found, choices, base, wanted }: AnswerProps) {
   const now = useAtom(state);
   const { reply, table } = found;
   if (reply.error !== null) {
@@ -226,6 +278,7 @@ function Answer({ found, choices, wanted }: AnswerProps) {
         <Matrix
           table={table}
           placed={reply.data.more}
+          base={base}
           groups={choices.groups}
           choice={choices.choice}
           value={now.value}
@@ -235,6 +288,7 @@ function Answer({ found, choices, wanted }: AnswerProps) {
         <Durations
           table={table}
           bandwidth={reply.data.more}
+          base={base}
           choice={choices.choice}
           groups={choices.groups}
           wanted={wanted}

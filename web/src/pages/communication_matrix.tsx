@@ -5,15 +5,19 @@ import { duration, significant } from "../base/time";
 import { HeatMap, type HeatCell } from "../panels/chart";
 import { Empty } from "../panels/empty";
 import { LocalTable } from "../panels/table";
+import type { TableOptions } from "../panels/table_options";
 import { t } from "../words";
 import { useAtom } from "../base/atom";
 import { ranks } from "../model/session";
+import { beside, type Pairing } from "./beside";
+import { BesideLocal } from "./beside_table";
 import {
   compareEnds,
   linksOf,
   pairsOf,
   strangerOf,
   strangersOf,
+  type Beside,
   type Choice,
   type End,
   type GroupName,
@@ -65,13 +69,14 @@ interface MatrixProps {
   table: Table;
   /** Links with an end whose rank is not known. */
   placed: Table | null;
+  base: Beside | null;
   groups: GroupName[];
   choice: Choice;
   value: Value;
   inner: boolean;
 }
 
-export function Matrix({ table, placed, groups, choice, value, inner }: MatrixProps) {
+export function Matrix({ table, placed, base, groups, choice, value, inner }: MatrixProps) {
   const known = useAtom(ranks);
   const { links, strangers } = useMemo(() => {
     const found = strangersOf(placed);
@@ -113,20 +118,65 @@ export function Matrix({ table, placed, groups, choice, value, inner }: MatrixPr
           />
         </section>
         <div class="card flush">
-          <LocalTable
-            table={pairTable(pairs, nameOf)}
-            title={t("comm.links")}
-            urlKey="links"
-            maxRows={Math.max(12, Math.floor(side / ROW_PX))}
-            bars={{ bandwidth: "--communication" }}
-            isMarked={(row) => marked === keyOf(row.get("source"), row.get("destination"))}
-            onRow={(row) => setMarked(keyOf(row.get("source"), row.get("destination")))}
+          <Links
+            pairs={pairs}
+            base={base}
+            inner={inner}
+            nameOf={nameOf}
+            options={{
+              title: t("comm.links"),
+              urlKey: "links",
+              maxRows: Math.max(12, Math.floor(side / ROW_PX)),
+              bars: { bandwidth: "--communication" },
+              isMarked: (row) => marked === keyOf(row.get("source"), row.get("destination")),
+              onRow: (row) => setMarked(keyOf(row.get("source"), row.get("destination"))),
+            }}
           />
         </div>
       </div>
     </>
   );
 }
+
+interface LinksProps {
+  pairs: Pair[];
+  base: Beside | null;
+  inner: boolean;
+  nameOf: NameOf;
+  options: TableOptions;
+}
+
+/** Links between ranks of unknown number are not compared: nothing says that they are the same. */
+function Links({ pairs, base, inner, nameOf, options }: LinksProps) {
+  const table = useMemo(() => pairTable(pairs, nameOf), [pairs, nameOf]);
+  const both = useMemo(
+    () =>
+      base === null
+        ? null
+        : beside(
+            table,
+            pairTable(pairsOf(linksOf(base.table, null, []), base.choice, inner), nameOf),
+            LINKS_PAIRING,
+          ),
+    [table, base, inner],
+  );
+  return both === null ? (
+    <LocalTable table={table} {...options} />
+  ) : (
+    <BesideLocal
+      table={both}
+      now={table}
+      pairing={LINKS_PAIRING}
+      lead={["bandwidth"]}
+      options={options}
+    />
+  );
+}
+
+const LINKS_PAIRING: Pairing = {
+  keys: ["source", "destination", "transport type"],
+  sums: ["transit size", "transit time"],
+};
 
 interface PairMapProps {
   pairs: Pair[];

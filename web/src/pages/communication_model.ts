@@ -327,3 +327,29 @@ export function groupsOf(mapping: Table | null, used: string[]): GroupName[] {
   }
   return used.map((name) => by.get(name) ?? { name, text: name, isP2p: false });
 }
+
+/** The baseline's tables, and what of them is the same choice. */
+export interface Beside {
+  table: Table;
+  more: Table | null;
+  choice: Choice;
+}
+
+/** What stands for the choice in another capture: the step of the same place, the communicator of the same purpose and ranks, else of
+ * the same name; the operator by its name. What it has not is named as it is here, and found nothing. */
+export function choiceBeside(
+  choice: Choice,
+  steps: readonly string[],
+  groups: readonly GroupName[],
+  there: { steps: readonly string[]; groups: readonly GroupName[] },
+): Choice {
+  const text_ = groups.find((g) => g.name === choice.group)?.text;
+  const group =
+    there.groups.find((g) => g.text === text_ && g.text !== g.name) ??
+    there.groups.find((g) => g.name === choice.group);
+  return {
+    step: choice.step === "" ? "" : (there.steps[steps.indexOf(choice.step)] ?? choice.step),
+    group: choice.group === "" ? "" : (group?.name ?? choice.group),
+    op: choice.op,
+  };
+}

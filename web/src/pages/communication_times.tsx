@@ -7,8 +7,10 @@ import { rankOf, ranks } from "../model/session";
 import { SpanRows, StackedBars, type Span } from "../panels/chart";
 import { useColours } from "../panels/drawing";
 import { Empty } from "../panels/empty";
-import { DataTable, LocalTable } from "../panels/table";
+import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { t } from "../words";
+import { beside, type Pairing } from "./beside";
+import { BesideLocal } from "./beside_table";
 import { find, rowOf } from "./communication_find";
 import {
   opsOf,
@@ -17,6 +19,7 @@ import {
   timesOf,
   TOTAL,
   typeOf,
+  type Beside,
   type Choice,
   type GroupName,
   type RankTime,
@@ -28,13 +31,14 @@ const MOST_SPANS = 20_000;
 interface DurationsProps {
   table: Table;
   bandwidth: Table | null;
+  base: Beside | null;
   choice: Choice;
   groups: GroupName[];
   /** The operator that the timeline led here with. */
   wanted: Ref | null;
 }
 
-export function Durations({ table, bandwidth, choice, groups, wanted }: DurationsProps) {
+export function Durations({ table, bandwidth, base, choice, groups, wanted }: DurationsProps) {
   const rows = useMemo(() => timesOf(table), [table]);
   const times = useMemo(
     () => rankTimes(rows, choice),
@@ -59,25 +63,56 @@ export function Durations({ table, bandwidth, choice, groups, wanted }: Duration
       <OnAxis rows={rows} choice={choice} rank={rank} wanted={wanted} />
       <TimeBars times={times} rank={rank} choose={setRank} />
       <div class="card flush">
-        <LocalTable
-          table={timeTable(times)}
-          title={t("comm.times")}
-          urlKey="times"
-          maxRows={12}
-          bars={{
-            elapsed: "--communication",
-            "wait ratio": "--exposed",
-            "synchronization ratio": "--exposed",
-          }}
-          onRow={(row) => setRank(Number(row.get("rank")))}
-          isMarked={(row) => row.get("rank") === rank}
-        />
+        <Times times={times} base={base} rank={rank} choose={setRank} />
       </div>
       {bandwidth !== null && bandwidth.rows.length > 0 && (
         <Bandwidths table={bandwidth} choice={choice} />
       )}
       <OperatorsOf rank={rank} />
     </>
+  );
+}
+
+interface TimesProps {
+  times: RankTime[];
+  base: Beside | null;
+  rank: number | null;
+  choose: (rank: number) => void;
+}
+
+const TIMES_PAIRING: Pairing = { keys: ["rank"] };
+
+function Times({ times, base, rank, choose }: TimesProps) {
+  const table = useMemo(() => timeTable(times), [times]);
+  const both = useMemo(
+    () =>
+      base === null
+        ? null
+        : beside(table, timeTable(rankTimes(timesOf(base.table), base.choice)), TIMES_PAIRING),
+    [table, base],
+  );
+  const options = {
+    title: t("comm.times"),
+    urlKey: "times",
+    maxRows: 12,
+    bars: {
+      elapsed: "--communication",
+      "wait ratio": "--exposed",
+      "synchronization ratio": "--exposed",
+    },
+    onRow: (row: TableRow) => choose(Number(row.get("rank"))),
+    isMarked: (row: TableRow) => row.get("rank") === rank,
+  };
+  return both === null ? (
+    <LocalTable table={table} {...options} />
+  ) : (
+    <BesideLocal
+      table={both}
+      now={table}
+      pairing={TIMES_PAIRING}
+      lead={["elapsed"]}
+      options={options}
+    />
   );
 }
 

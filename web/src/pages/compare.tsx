@@ -6,6 +6,7 @@ import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { duration, percent } from "../base/time";
+import { baseline, baselineOf, chooseBaseline, openCaptures } from "../model/baseline";
 import { fail, notify } from "../model/notices";
 import { offsets, ranks, session, tab } from "../model/session";
 import { resetWindow } from "../model/timeline";
@@ -29,10 +30,11 @@ const MOST_SLOWER = 10;
 export function ComparePage() {
   const state = useAtom(comparing);
   const known = useAtom(session);
+  const chosen = useAtom(baseline);
   const all = useAtom(ranks);
   const [wanted, setWanted] = useState(ranks.get().length <= MOST_UNASKED);
   useEffect(() => registerUrl(part), []);
-  const captures = known?.clusters ?? [];
+  const captures = openCaptures(known);
   if (captures.length < 2) {
     return (
       <main class="page">
@@ -42,9 +44,14 @@ export function ComparePage() {
       </main>
     );
   }
-  const base = captures[state.base] !== undefined ? state.base : (known?.baseline ?? 1);
-  const now = captures[state.now] !== undefined ? state.now : base === 0 ? 1 : 0;
-  const choices = captures.map((c, i) => [String(i), c.path] as const);
+  const has = (i: number): boolean => captures.some(([number]) => number === i);
+  const base = baselineOf(known, chosen) ?? captures[1][0];
+  const now = has(state.now) ? state.now : captures.find(([i]) => i !== base)![0];
+  const choices = captures.map(([i, path]) => [String(i), path] as const);
+  const choose = (next: Sides): void => {
+    compare({ now: next.now, name: "" });
+    chooseBaseline(next.base);
+  };
   return (
     <main class="page">
       <div class="controls-row">
@@ -52,15 +59,15 @@ export function ComparePage() {
           label={t("compare.new")}
           value={String(now)}
           options={choices}
-          onChange={(i) => compare({ now: Number(i), name: "" })}
+          onChange={(i) => choose({ now: Number(i), base })}
         />
         <Select
           label={t("compare.base")}
           value={String(base)}
           options={choices}
-          onChange={(i) => compare({ base: Number(i), name: "" })}
+          onChange={(i) => choose({ now, base: Number(i) })}
         />
-        <button type="button" onClick={() => compare({ now: base, base: now, name: "" })}>
+        <button type="button" onClick={() => choose({ now: base, base: now })}>
           {t("compare.swap")}
         </button>
       </div>

@@ -4,15 +4,14 @@ import { urlChanged } from "../model/url_state";
 import { NAMES, type Named } from "./compare_model";
 
 export interface CompareState {
-  /** Numbers of captures that are served; -1: as the server was told. */
+  /** The number of a capture that is served; -1: the first that is not the baseline (model/baseline.ts). */
   now: number;
-  base: number;
   table: Named;
   /** The row whose places are shown. */
   name: string;
 }
 
-const FRESH: CompareState = { now: -1, base: -1, table: "KernelCompare", name: "" };
+const FRESH: CompareState = { now: -1, table: "KernelCompare", name: "" };
 export const comparing = new Atom<CompareState>(FRESH);
 
 const numberOf = (text: string | undefined): number =>
@@ -31,7 +30,6 @@ export const part = {
   write: (from: Record<string, string>): void =>
     comparing.set({
       now: numberOf(from.now),
-      base: numberOf(from.base),
       table: NAMES.find((name) => name === from.table) ?? "KernelCompare",
       name: from.name ?? "",
     }),

@@ -1,9 +1,10 @@
 /** The Memory page: curves over time, the operators that allocate, the peaks of components. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Rank } from "../api/types";
+import type { Rank, Table } from "../api/types";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";
+import { usePartner } from "../model/baseline";
 import { goto, shiftOf, tab } from "../model/session";
 import { markers } from "../model/timeline";
 import { Curves, type Curve, type Shade } from "../panels/chart";
@@ -12,8 +13,10 @@ import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, RankPicker, Segments, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
 import { t } from "../words";
+import type { Pairing } from "./beside";
+import { BaselinePicker, BesideTable } from "./beside_table";
 import { useReply, wholeTable } from "./data";
-import { curvesOf, unitOf } from "./memory_model";
+import { curvesBeside, curvesOf, unitOf } from "./memory_model";
 import { RankGate } from "./rank_gate";
 
 const BY = ["overall", "stream", "component"] as const;
@@ -57,6 +60,10 @@ function change(to: Partial<State>): void {
   urlChanged();
 }
 
+/** What of the tables is compared: operators by name, components by what is measured of them. */
+const NAMES: Pairing = { keys: ["name"], sums: ["number", "size"] };
+const COMPONENTS: Pairing = { keys: ["component", "what", "device"], plain: ["start"] };
+
 /** Points of a curve that are asked for: more than a screen has pixels, since peaks are kept. */
 const POINTS = 2000;
 
@@ -68,6 +75,7 @@ export function MemoryPage() {
     <main class="page">
       <div class="controls-row">
         <RankPicker rank={rank} onChange={(next) => change({ rank: next, span: null })} />
+        {rank !== null && <BaselinePicker now={rank.cluster} />}
         <span class="quiet">{t("operator.group-by")}</span>
         <Segments
           label={t("operator.group-by")}
@@ -128,6 +136,21 @@ function Memory({
           {inside && span === null && <span class="quiet">{t("memory.inside-hint")}</span>}
         </div>
       )}
+      {!isNone && (
+        <div class="card flush">
+          <BesideTable
+            of={rank}
+            view="memory_names"
+            params={only}
+            pairing={NAMES}
+            lead={["size"]}
+            urlKey="memnames"
+            maxRows={8}
+            bars={{ size: "--computing" }}
+            sort={{ column: "size", desc: true }}
+          />
+        </div>
+      )}
       <div class="card flush">
         <DataTable
           path="view"
@@ -142,9 +165,11 @@ function Memory({
       </div>
       {!isNone && (
         <div class="card flush">
-          <DataTable
-            path="view"
-            params={{ name: "memory_components", rank: rank.key }}
+          <BesideTable
+            of={rank}
+            view="memory_components"
+            pairing={COMPONENTS}
+            lead={["peak"]}
             maxRows={8}
             bars={{ peak: "--computing" }}
             sort={{ column: "peak", desc: true }}
@@ -153,6 +178,36 @@ function Memory({
       )}
     </>
   );
+}
+
+/** The same curves of the partner in the baseline, and by how much they are moved so that both captures begin together. */
+function useBaseCurve(
+  rank: Rank,
+  by: By,
+  span: State["span"],
+): { table: Table; shift: number } | null {
+  const partner = usePartner(rank);
+  const isReady = partner?.state === "ready";
+  const shift = isReady ? (rank.start ?? 0) - (partner.start ?? 0) : 0;
+  const zoomed =
+    span === null ? {} : { from: Math.floor(span.from) - shift, to: Math.ceil(span.to) - shift };
+  const key = isReady ? partner.key : "";
+  const { data } = useReply(
+    JSON.stringify([key, by, zoomed]),
+    isReady
+      ? async (signal) => ({
+          of: key,
+          table: await wholeTable(
+            "view",
+            { name: "memory_curve", rank: key, by, points: POINTS, ...zoomed },
+            null,
+            signal,
+          ),
+        })
+      : null,
+  );
+  const table = data !== null && data.of === key ? data.table : null;
+  return useMemo(() => (table === null ? null : { table, shift }), [table, shift]);
 }
 
 /** `setNone`: the profile knows nothing of memory, which is said once. */
@@ -180,7 +235,15 @@ function CurveCard({
     ),
   );
   useEffect(() => setNone(hasNothing(reply.error)), [reply.error]);
-  const data = useMemo(() => (reply.data === null ? null : curvesOf(reply.data)), [reply.data]);
+  const base = useBaseCurve(rank, by, span);
+  const data = useMemo(() => {
+    const now = reply.data;
+    return now === null
+      ? null
+      : base === null
+        ? curvesOf(now)
+        : curvesBeside(now, base.table, base.shift, t("memory.of-baseline"));
+  }, [reply.data, base]);
   const unit = unitOf(data?.lines ?? []);
   const lead = data?.lines.some((l) => l.owner === "operators")
     ? "operators"

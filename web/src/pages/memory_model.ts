@@ -87,3 +87,23 @@ export function unitOf(lines: Line[]): { name: string; bytes: number } {
   const { unit, size } = byteUnit(most / 10); // 2 GiB are 2048 MiB: curves that differ by little are told apart
   return { name: unit, bytes: size };
 }
+
+/** The series of both: those of the baseline behind the others, their times moved by `shift` ns. */
+export function curvesBeside(now: Table, base: Table, shift: number, word: string): CurveData {
+  const at = (table: Table, name: string): number =>
+    table.columns.findIndex(([column]) => column === name);
+  const [series, what, time] = ["series", "what", "time"].map((name) => at(base, name));
+  const first = 1 + Math.max(-1, ...now.rows.map((row) => Number(row[at(now, "series")])));
+  const moved = base.rows.map((row) =>
+    row.map((cell, i) =>
+      i === series
+        ? Number(cell) + first
+        : i === time && typeof cell === "number"
+          ? cell + shift
+          : i === what
+            ? `${String(cell)} ${word}`
+            : cell,
+    ),
+  );
+  return curvesOf({ ...now, rows: [...now.rows, ...moved] });
+}

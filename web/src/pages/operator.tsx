@@ -1,7 +1,7 @@
 /** The Operator page: computing and communication operators of one rank by type, name or shape; every one of them below. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { registerUrl, urlChanged } from "../model/url_state";
-import type { Table } from "../api/types";
+import type { Rank, Table } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";
 import { RankedBars, type RankedBar } from "../panels/chart";
@@ -12,6 +12,8 @@ import { exactly } from "../panels/table_model";
 import { keepTableState, tableStates } from "../panels/table_state";
 import { useColours } from "../panels/drawing";
 import { t, type Word } from "../words";
+import type { Pairing } from "./beside";
+import { BaselinePicker, BesideTable } from "./beside_table";
 import { nsReader, reader, useReply, wholeTable } from "./data";
 import { RankGate } from "./rank_gate";
 
@@ -40,6 +42,13 @@ const GROUPS = {
   string,
   { view: string; word: Word; keys: readonly (readonly [string, string])[] }
 >;
+
+/** The same columns in all of these tables. */
+const SUMS = ["total", "number"];
+const pairingOf = (by: GroupBy): Pairing => ({
+  keys: GROUPS[by].keys.map(([key]) => key),
+  sums: SUMS,
+});
 
 const DETAIL_SORT = { column: "duration", desc: true };
 const FRESH = { sort: DETAIL_SORT, filter: {} };
@@ -86,6 +95,7 @@ export function OperatorPage() {
     <main class="page">
       <div class="controls-row">
         <RankPicker rank={rank} onChange={(next) => change({ rank: next })} />
+        {rank !== null && <BaselinePicker now={rank.cluster} />}
         <Select
           label={t("operator.group-by")}
           value={by}
@@ -102,25 +112,17 @@ export function OperatorPage() {
       </div>
       <RankGate rank={rank}>
         {rank !== null && (
-          <Operators key={`${rank.key} ${by}`} rank={rank.key} by={by} top={top} isComm={isComm} />
+          <Operators key={`${rank.key} ${by}`} of={rank} by={by} top={top} isComm={isComm} />
         )}
       </RankGate>
     </main>
   );
 }
 
-function Operators({
-  rank,
-  by,
-  top,
-  isComm,
-}: {
-  rank: string;
-  by: GroupBy;
-  top: Top;
-  isComm: boolean;
-}) {
+function Operators({ of, by, top, isComm }: { of: Rank; by: GroupBy; top: Top; isComm: boolean }) {
+  const rank = of.key;
   const group = GROUPS[by];
+  const pairing = useMemo(() => pairingOf(by), [by]);
   // What is chosen above is the filter of the table below: the address remembers it with the table.
   const filter = useAtom(tableStates).operators?.filter ?? {};
   const filterFor = (row: TableRow): Record<string, string> => {
@@ -164,9 +166,11 @@ function Operators({
         )}
       </div>
       <div class="card flush">
-        <DataTable
-          path="view"
-          params={{ name: group.view, rank }}
+        <BesideTable
+          of={of}
+          view={group.view}
+          pairing={pairing}
+          lead={["total"]}
           urlKey="groups"
           maxRows={10}
           bars={{ total: "--computing" }}

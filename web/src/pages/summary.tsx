@@ -3,8 +3,10 @@ import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import { registerUrl } from "../model/url_state";
 import { useAtom } from "../base/atom";
+import { useBaseline } from "../model/baseline";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { t } from "../words";
+import { BaselinePicker } from "./beside_table";
 import { modeTable, useReply } from "./data";
 import { Findings } from "./findings";
 import { placeParams, setupParams } from "./parallel_form";
@@ -26,12 +28,28 @@ export function SummaryPage() {
       places?: (Place & { rank: number })[];
     }>("summary", placing, signal),
   }));
+  const base = useBaseline(0);
+  const compared = useReply(
+    JSON.stringify([params, base]),
+    base === null
+      ? null
+      : async (signal) => ({
+          base,
+          steps: await modeTable(
+            "step_trace_time",
+            "ClusterStepTraceTime",
+            { ...params, cluster: base },
+            signal,
+          ),
+        }),
+  );
   const steps = reply.data?.steps ?? null;
   const carried = useMemo(() => sizesOf(reply.data?.arranged.collected ?? null), [reply.data]);
   const places = useMemo(() => placesOf(reply.data?.arranged.places), [reply.data]);
   return (
     <main class="page">
       <BaseInfo steps={steps} />
+      <Beside error={base === null ? null : compared.error} />
       <Findings view="cluster_advice" verdict="cluster_verdict" title={t("summary.findings")} />
       {reply.error !== null ? (
         <Failed error={reply.error} retry={reply.retry} />
@@ -44,11 +62,21 @@ export function SummaryPage() {
       ) : (
         <Overview
           steps={steps}
+          baseSteps={base !== null && compared.data?.base === base ? compared.data.steps : null}
           own={reply.data.arranged.algorithm}
           carried={carried}
           places={places}
         />
       )}
     </main>
+  );
+}
+
+function Beside({ error }: { error: unknown }) {
+  return (
+    <div class="controls-row">
+      <BaselinePicker now={0} />
+      {error !== null && <Failed error={error} />}
+    </div>
   );
 }

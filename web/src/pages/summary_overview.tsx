@@ -5,8 +5,10 @@ import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { ranks } from "../model/session";
 import { Segments, Select } from "../panels/form";
-import { DataTable, LocalTable } from "../panels/table";
+import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { t } from "../words";
+import { beside, type Pairing } from "./beside";
+import { BesideLocal } from "./beside_table";
 import { choicesOf, useReply, wholeTable } from "./data";
 import { ParallelForm, setupParams, type Setup } from "./parallel_form";
 import { Folded, RankBars } from "./summary_bars";
@@ -31,12 +33,14 @@ import { change, state, TOPS } from "./summary_state";
 
 interface OverviewProps {
   steps: Table;
+  /** The same of the baseline; null: nothing is compared. */
+  baseSteps: Table | null;
   own: Algorithm;
   carried: ReturnType<typeof sizesOf>;
   places: Places;
 }
 
-export function Overview({ steps, own, carried, places }: OverviewProps) {
+export function Overview({ steps, baseSteps, own, carried, places }: OverviewProps) {
   const now = useAtom(state);
   const shown = useShown(steps);
   const [rank, setRank] = useState<string | null>(null);
@@ -62,19 +66,69 @@ export function Overview({ steps, own, carried, places }: OverviewProps) {
       )}
       {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
       <div class="card flush">
-        <LocalTable
-          table={tableOf(shown.all, shown.names.length > 1 ? shown.step : null)}
-          title={t("summary.table")}
-          name="summary"
-          urlKey="summary"
-          maxRows={16}
-          hidden={["type"]}
-          onRow={(row) => row.get("type") === "rank" && setRank(String(row.get("index")))}
-          isMarked={(row) => row.get("type") === "rank" && row.get("index") === rank}
-        />
+        <Figures shown={shown} baseSteps={baseSteps} rank={rank} choose={setRank} />
       </div>
     </>
   );
+}
+
+interface FiguresProps {
+  shown: Shown;
+  baseSteps: Table | null;
+  rank: string | null;
+  choose: (rank: string) => void;
+}
+
+/** Every figure of every rank, beside those of the baseline where there is one. */
+function Figures({ shown, baseSteps, rank, choose }: FiguresProps) {
+  const table = useMemo(
+    () => tableOf(shown.all, shown.names.length > 1 ? shown.step : null),
+    [shown.all, shown.step],
+  );
+  const base = useMemo(
+    () => (baseSteps === null ? null : baseOf(baseSteps, shown.names, shown.step)),
+    [baseSteps, shown.names.join(), shown.step],
+  );
+  const both = useMemo(
+    () => (base === null ? null : beside(table, base.table, SUMMARY_PAIRING)),
+    [table, base],
+  );
+  const options = {
+    title: t("summary.table"),
+    name: "summary",
+    urlKey: "summary",
+    maxRows: 16,
+    hidden: ["type"],
+    onRow: (row: TableRow) => row.get("type") === "rank" && choose(String(row.get("index"))),
+    isMarked: (row: TableRow) => row.get("type") === "rank" && row.get("index") === rank,
+  };
+  return both === null || base === null ? (
+    <LocalTable table={table} {...options} />
+  ) : (
+    <>
+      {base.step !== null && <p class="quiet">{t("beside.step", base.step)}</p>}
+      <BesideLocal
+        table={both}
+        now={table}
+        pairing={SUMMARY_PAIRING}
+        lead={[t("indicator.computing")]}
+        options={options}
+      />
+    </>
+  );
+}
+
+const SUMMARY_PAIRING: Pairing = { keys: ["index", "type"], plain: ["dp", "pp", "tp"] };
+
+/** Of the baseline the step of the same place among its own, since steps of another run have other numbers; all where it has none. */
+function baseOf(
+  steps: Table,
+  names: string[],
+  step: string | null,
+): { table: Table; step: string | null } {
+  const own = choicesOf(steps, "step");
+  const there = step === null ? null : (own[names.indexOf(step)] ?? null);
+  return { table: tableOf(ofStep(entriesOf(steps), there), null), step: there };
 }
 
 /** What the choice leaves of the steps. */

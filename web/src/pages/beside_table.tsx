@@ -1,0 +1,139 @@
+/** Tables of one rank beside those of its partner in the baseline, and the choice of the baseline. */
+import { useEffect, useMemo } from "preact/hooks";
+import type { Params } from "../api/client";
+import type { Rank, Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { baseline, baselineOf, chooseBaseline, openCaptures, usePartner } from "../model/baseline";
+import { fail } from "../model/notices";
+import { load, session } from "../model/session";
+import { Failed, hasNothing, Loading } from "../panels/empty";
+import { Select } from "../panels/form";
+import { DataTable, LocalTable } from "../panels/table";
+import type { TableOptions } from "../panels/table_options";
+import { said, t } from "../words";
+import { beside, DIFFERENCE, hiddenBeside, type Pairing } from "./beside";
+import { useReply, wholeTable } from "./data";
+
+/** Which capture the page is compared with; nothing where only one is open. */
+export function BaselinePicker({ now }: { now: number }) {
+  const opened = useAtom(session);
+  const base = baselineOf(opened, useAtom(baseline));
+  const others = openCaptures(opened).filter(([i]) => i !== now);
+  return others.length === 0 ? null : (
+    <Select
+      label={t("beside.baseline")}
+      value={base === null || base === now ? "none" : String(base)}
+      options={[
+        ["none", t("beside.none")],
+        ...others.map(([i, path]) => [String(i), path] as const),
+      ]}
+      onChange={(which) => chooseBaseline(which === "none" ? "none" : Number(which))}
+    />
+  );
+}
+
+export interface BesideProps extends TableOptions {
+  of: Rank;
+  /** A view of one rank (docs/serve-api.md), and its parameters beside the rank. */
+  view: string;
+  params?: Params;
+  pairing: Pairing;
+  /** Numbers whose baseline and change are shown at first. */
+  lead: string[];
+}
+
+/** A view of a rank: with the baseline's numbers where there is a baseline. */
+export function BesideTable({ view, of, params, ...rest }: BesideProps) {
+  const partner = usePartner(of);
+  const rank = of.key;
+  const { pairing, lead, ...options } = rest;
+  return partner === null ? (
+    <DataTable path="view" params={{ ...params, name: view, rank }} {...options} />
+  ) : (
+    <Both {...{ view, rank, pairing, lead, partner, options }} params={params ?? {}} />
+  );
+}
+
+interface BothProps extends Pick<BesideProps, "view" | "pairing" | "lead"> {
+  rank: string;
+  params: Params;
+  partner: Rank;
+  options: TableOptions;
+}
+
+const NOTHING: Table = { name: "", title: "", columns: [], total: 0, offset: 0, rows: [] };
+
+/** What a capture has nothing of is an empty table beside one that has. */
+const orNothing = (asked: Promise<Table | null>): Promise<Table | null> =>
+  asked.catch((error: unknown) => {
+    if (hasNothing(error)) {
+      return NOTHING;
+    }
+    throw error;
+  });
+
+function Both({ view, rank, params, partner, pairing, lead, options }: BothProps) {
+  useEffect(() => {
+    if (partner.state === "waiting") {
+      load([partner.key]).catch(fail);
+    }
+  }, [partner.key, partner.state]);
+  const isReady = partner.state === "ready";
+  const reply = useReply(
+    JSON.stringify([view, rank, partner.key, params, isReady]),
+    isReady
+      ? async (signal) => {
+          const ask = (key: string) =>
+            wholeTable("view", { ...params, name: view, rank: key }, null, signal);
+          const now = await ask(rank);
+          return { now, base: await orNothing(ask(partner.key)) };
+        }
+      : null,
+  );
+  const both = useMemo(() => {
+    const { now, base } = reply.data ?? { now: null, base: null };
+    return now === null ? null : beside(now, base ?? NOTHING, pairing);
+  }, [reply.data, pairing]);
+  if (partner.state === "failed") {
+    return <p class="bad">{t("beside.failed", partner.label, said(partner.error))}</p>;
+  }
+  if (reply.error !== null) {
+    return <Failed error={reply.error} retry={reply.retry} />;
+  }
+  if (both === null) {
+    return <Loading what={isReady ? t("frame.loading") : t("rank.reading", partner.label)} />;
+  }
+  return (
+    <BesideLocal
+      table={both}
+      now={reply.data!.now!}
+      pairing={pairing}
+      lead={lead}
+      options={options}
+    />
+  );
+}
+
+interface LocalProps {
+  /** Of beside(). */
+  table: Table;
+  now: Table;
+  pairing: Pairing;
+  lead: string[];
+  options: TableOptions;
+}
+
+/** Sorted by what differs most. */
+export function BesideLocal({ table, now, pairing, lead, options }: LocalProps) {
+  return (
+    <LocalTable
+      table={table}
+      {...options}
+      title={t("beside.title", options.title ?? now.title)}
+      name={table.name}
+      hidden={[...(options.hidden ?? []), ...hiddenBeside(now, pairing, lead)]}
+      {...(options.urlKey === undefined ? {} : { urlKey: `${options.urlKey}-beside` })}
+      sort={{ column: lead[0] + DIFFERENCE, desc: true }}
+    />
+  );
+}

@@ -1,0 +1,160 @@
+/** Two captures side by side in one table: who stands beside whom, and what is worked out of both. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Rank, Session, Table } from "../src/api/types";
+import { baselineOf, openCaptures, partnerOf } from "../src/model/baseline";
+import { beside, hiddenBeside } from "../src/pages/beside";
+import { choiceBeside } from "../src/pages/communication_model";
+import { curvesBeside } from "../src/pages/memory_model";
+import { columnWord } from "../src/words";
+
+const table = (rows: Table["rows"], notes?: string[]): Table => ({
+  name: "operators",
+  title: "Operators",
+  columns: [
+    ["name", "text", "", false],
+    ["place", "int", "", false],
+    ["total", "int", "ns", false],
+    ["avg", "real", "ns", false],
+  ],
+  total: rows.length,
+  offset: 0,
+  rows,
+  ...(notes === undefined ? {} : { notes }),
+});
+const PAIRING = { keys: ["name"], plain: ["place"], sums: ["total"] };
+
+void test("each number beside that of the baseline, the difference and its share", () => {
+  const both = beside(
+    table([
+      ["mm", 1, 300, 30],
+      ["new", 2, 50, 50],
+    ]),
+    table([
+      ["mm", 9, 200, 20],
+      ["gone", 8, 40, 40],
+    ]),
+    PAIRING,
+  );
+  assert.deepEqual(
+    both.columns.map(([name, , unit]) => `${name}|${unit}`),
+    [
+      "name|",
+      "place|",
+      "total|ns",
+      "total base|ns",
+      "total difference|ns",
+      "total change|%",
+      "avg|ns",
+      "avg base|ns",
+      "avg difference|ns",
+      "avg change|%",
+    ],
+  );
+  assert.deepEqual(both.rows, [
+    ["mm", 1, 300, 200, 100, 50, 30, 20, 10, 50],
+    ["new", 2, 50, 0, 50, null, 50, null, null, null],
+    ["gone", 8, 0, 40, -40, -100, null, 40, null, null],
+  ]);
+  assert.equal(both.total, 3);
+});
+
+void test("rows of one key pair up in their order; other columns and their order do not matter", () => {
+  const base = table([
+    ["a", 0, 1, 1],
+    ["a", 0, 2, 2],
+  ]);
+  const turned: Table = {
+    ...base,
+    columns: [...base.columns].reverse(),
+    rows: base.rows.map((row) => [...row].reverse()),
+  };
+  const both = beside(
+    table([
+      ["a", 0, 5, 5],
+      ["a", 0, 7, 7],
+      ["a", 0, 9, 9],
+    ]),
+    turned,
+    PAIRING,
+  );
+  assert.deepEqual(
+    both.rows.map((row) => row.slice(2, 5)),
+    [
+      [5, 1, 4],
+      [7, 2, 5],
+      [9, 0, 9],
+    ],
+  );
+});
+
+void test("what is hidden at first, and what columns are called", () => {
+  assert.deepEqual(hiddenBeside(table([]), PAIRING, ["total"]), ["avg base", "avg change"]);
+  assert.equal(columnWord("total difference"), "Total difference");
+  assert.equal(columnWord("calls base"), "Calls base");
+});
+
+void test("the partner of a rank, while its capture is open", () => {
+  const opened = {
+    clusters: [{ path: "a" }, { path: "b" }, { path: "c", closed: true }],
+    baseline: 1,
+  } as unknown as Session;
+  assert.equal(baselineOf(opened, "told"), 1);
+  assert.equal(baselineOf(opened, "none"), null);
+  assert.equal(baselineOf(opened, 2), null, "closed");
+  assert.deepEqual(openCaptures(opened), [
+    [0, "a"],
+    [1, "b"],
+  ]);
+  const rank = (key: string, number: number, cluster: number): Rank =>
+    ({ key, rank: number, cluster }) as Rank;
+  const ranks = [rank("a", 0, 0), rank("b", 1, 0), rank("c", 1, 1)];
+  assert.equal(partnerOf(ranks, ranks[1], 1)?.key, "c");
+  assert.equal(partnerOf(ranks, ranks[0], 1), null);
+  assert.equal(partnerOf(ranks, ranks[2], 1), null, "of the baseline itself");
+});
+
+void test("the same choice in another capture", () => {
+  const group = (name: string, text: string) => ({ name, text, isP2p: false });
+  const there = {
+    steps: ["7", "8"],
+    groups: [group("h2", "dp 0,1"), group("own", "own")],
+  };
+  const found = (choice: { step: string; group: string; op: string }) =>
+    choiceBeside(choice, ["3", "4"], [group("h1", "dp 0,1"), group("own", "own")], there);
+  assert.deepEqual(found({ step: "4", group: "h1", op: "x" }), {
+    step: "8",
+    group: "h2",
+    op: "x",
+  });
+  assert.deepEqual(found({ step: "", group: "own", op: "x" }), {
+    step: "",
+    group: "own",
+    op: "x",
+  });
+});
+
+void test("curves of both captures on one axis", () => {
+  const curve = (time: number, value: number): Table => ({
+    name: "memory_curve",
+    title: "",
+    columns: ["series", "owner", "what", "device", "time", "value"].map((name) => [
+      name,
+      name === "owner" || name === "what" ? "text" : "int",
+      "",
+      false,
+    ]),
+    total: 1,
+    offset: 0,
+    rows: [[0, "op", "allocated", 0, time, value]],
+  });
+  const both = curvesBeside(curve(100, 5), curve(1100, 9), -1000, "(baseline)");
+  assert.deepEqual(both.x, [100]);
+  assert.deepEqual(
+    both.lines.map((l) => [l.name, l.values]),
+    [
+      ["op allocated", [5]],
+      ["op allocated (baseline)", [9]],
+    ],
+  );
+});
