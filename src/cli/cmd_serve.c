@@ -33,7 +33,8 @@ typedef struct service {
     ps_progress *progress;
     uint64_t steps_shown;
     size_t n_failed; /* ranks whose failure was told */
-    bool *told;      /* [n ranks] */
+    bool *told;      /* [n_told] the ranks of the paths that were given; of others the page tells */
+    size_t n_told;
 } service;
 
 static void on_change(void *context) {
@@ -70,6 +71,7 @@ static int store_options(service *v, ps_store_opts *out) {
                                      "once: put it into a file first");
         }
     }
+    out->captures = ps_cli_text(cli, "captures");
     out->rank_from = ps_cli_text(cli, "rank-from");
     out->has_baseline = ps_cli_text(cli, "baseline") != NULL;
     return ps_cli_reader(cli, &out->reader);
@@ -155,7 +157,7 @@ static void tell_failure(service *v, size_t i, const ps_err *err) {
     if (!v->told[i]) {
         char text[1024];
         ps_err_format(err, text, sizeof text);
-        ps_cli_warn(v->cli, "%s: %s", ps_store_rank(v->store, i)->label, text);
+        ps_cli_warn(v->cli, "%s: %s", ps_store_label(v->store, i), text);
         v->told[i] = true;
         v->n_failed++;
     }
@@ -163,13 +165,12 @@ static void tell_failure(service *v, size_t i, const ps_err *err) {
 
 /* Looks at all ranks once; true while some of those that are read unasked are not there yet. */
 static bool look_at_ranks(service *v) {
-    size_t n = ps_store_n_ranks(v->store);
     double sum = 0;
     size_t n_wanted = 0;
     bool more = false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < v->n_told; i++) {
         ps_rank_status_now now = ps_store_status(v->store, i);
-        if (now.state == PS_STATE_WAITING) {
+        if (now.state == PS_STATE_WAITING || now.state == PS_STATE_CLOSED) {
             continue;
         }
         bool is_done = now.state == PS_STATE_READY || now.state == PS_STATE_FAILED;
@@ -304,7 +305,8 @@ static int run_serve(ps_cli *cli) {
     if (paths == NULL) {
         (void)ps_fail_nomem(&err);
     }
-    v.told = v.store != NULL ? ps_calloc(ps_store_n_ranks(v.store) + 1, sizeof *v.told) : NULL;
+    v.n_told = v.store != NULL ? ps_store_n_ranks(v.store) : 0;
+    v.told = v.store != NULL ? ps_calloc(v.n_told + 1, sizeof *v.told) : NULL;
     if (v.store != NULL && v.told == NULL) {
         (void)ps_fail_nomem(&err);
     }
@@ -324,6 +326,8 @@ static const ps_option OPTIONS[] = {
                  "what who asks has to know: letters, digits, hyphens, underscores")},
     {PS_ROW_TEXT(NULL, "baseline", "PATH", PS_SHOWN("none"),
                  "a capture to compare with, served beside the others")},
+    {PS_ROW_TEXT(NULL, "captures", "DIR", PS_SHOWN("only those given"),
+                 "a folder below which the page may open captures, too")},
     PS_INPUT_OPTION,
     PS_FORMAT_OPTION,
     {.short_name = 'j',

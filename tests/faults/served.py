@@ -21,7 +21,7 @@ CHANGES = ("/api/ranks", "/api/events", "/api/load")  # tell how far reading has
 
 # Behind each address of GET; {key} is the first rank's. Bodies of POST.
 ASKS = {
-    "/api/align": "?by=clock", "/api/call_tree": "?rank={key}&by=callers", "/api/chart": "", "/api/counters": "?rank={key}&level=20&tile=0&lanes=0", "/api/events": "?after=0",
+    "/api/align": "?by=clock", "/api/call_tree": "?rank={key}&by=callers", "/api/chart": "", "/api/counters": "?rank={key}&level=20&tile=0&lanes=0", "/api/events": "?after=0", "/api/folder": "",
     "/api/coverage": "?rank={key}&level=20&tile=0&lanes=0", "/api/export": "?rank={key}", "/api/flows/of": "?rank={key}&slice=0",
     "/api/flows/kinds": "?rank={key}", "/api/flows/window": "?rank={key}&kind=MsTx", "/api/lanes": "?rank={key}",
     "/api/mode": "?name=step_trace_time", "/api/near": "?rank={key}&slice=0&to=next", "/api/ranks": "", "/api/search": "?q=step",
@@ -34,6 +34,7 @@ ASKS = {
 }
 BODIES = {
     "/api/merge": {"rank": "{key}", "lanes": [0, 1]}, "/api/names": {"rank": "{key}", "names": [0, 1]}, "/api/load": {"all": True},
+    "/api/open": {"path": "nowhere"}, "/api/close": {"cluster": 1000},
     "/api/simulate": {"schedule": "1f1b", "stages": 2, "microbatches": 2},
 }
 

@@ -1,5 +1,8 @@
 #include "serve/cluster/cluster_ask.h"
 
+#include "base/alloc.h"
+#include "run/run_memory.h"
+
 /* --- options ----------------------------------------------------------------------------------------------------- */
 
 /* An absent parameter leaves what ps_analysis_opts_init() said. */
@@ -19,7 +22,7 @@ static bool ask_option(const ps_request *q, ps_reply *r, const ps_analysis_optio
 bool ps_ask_analysis(const ps_request *q, ps_reply *r, uint32_t of, size_t *cluster,
                      ps_analysis_opts *out) {
     int64_t number = 0;
-    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &number);
+    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, ps_store_first(q->store), &number);
     *cluster = (size_t)number;
     ps_analysis_opts_init(out);
     out->watch = q->watch;
@@ -39,7 +42,7 @@ ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *key, ps_make
     ps_err mine = PS_ERR_INIT;
     err = err != NULL ? err : &mine;
     *out = NULL;
-    ps_code code = cluster < ps_store_n_clusters(q->store)
+    ps_code code = ps_store_is_open(q->store, cluster)
                        ? PS_OK
                        : ps_fail(err, PS_NOT_FOUND, "cluster: there is no cluster %zu", cluster);
     if (code == PS_OK && !ps_buf_ok(key)) {
@@ -50,6 +53,37 @@ ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *key, ps_make
     }
     ps_buf_fini(key);
     return code;
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------------------ */
+
+static size_t largest_rank(const ps_cluster *cluster) {
+    int64_t *bytes = ps_ranks_bytes(cluster, PS_NEED_SLICES);
+    int64_t most = 0;
+    for (size_t i = 0; bytes != NULL && i < cluster->n_ranks; i++) {
+        most = bytes[i] > most ? bytes[i] : most;
+    }
+    ps_free(bytes);
+    return (size_t)most;
+}
+
+void ps_cluster_run_begin(ps_cluster_run *run, const ps_request *q,
+                          const ps_analysis_opts *analysis, size_t cluster, size_t baseline) {
+    size_t max = ps_store_max_bytes(q->store);
+    size_t own = largest_rank(ps_store_cluster(q->store, cluster));
+    size_t other = baseline != SIZE_MAX ? largest_rank(ps_store_cluster(q->store, baseline)) : 0;
+    size_t most = own > other ? own : other;
+    *run = (ps_cluster_run){.opts = {.export_type = PS_EXPORT_NOTHING,
+                                     .memory_bytes = max < INT64_MAX ? (int64_t)max : INT64_MAX,
+                                     .analysis = *analysis},
+                            .store = q->store,
+                            .held_bytes = most < max ? most : max};
+    ps_store_hold(run->store, run->held_bytes);
+}
+
+void ps_cluster_run_end(ps_cluster_run *run) {
+    ps_store_unhold(run->store, run->held_bytes);
+    run->held_bytes = 0;
 }
 
 size_t ps_result_bytes(const ps_result *result) {

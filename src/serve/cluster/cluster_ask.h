@@ -21,6 +21,17 @@ typedef ps_code ps_make_fn(void *context, ps_cached *out, ps_err *err);
 PS_MUST_USE ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *key,
                                    ps_make_fn *make, void *context, void **out, ps_err *err);
 
+/* A run of analyses over files of clusters, beside the ranks that are in memory: within what the server may take, of which the largest
+ * rank is set aside for as long as it runs. `baseline`: a further cluster that it reads, SIZE_MAX none. End it in any case. */
+typedef struct ps_cluster_run {
+    ps_run_opts opts; /* writes nothing */
+    ps_store *store;
+    size_t held_bytes;
+} ps_cluster_run;
+void ps_cluster_run_begin(ps_cluster_run *run, const ps_request *q,
+                          const ps_analysis_opts *analysis, size_t cluster, size_t baseline);
+void ps_cluster_run_end(ps_cluster_run *run);
+
 /* What the tables of a result hold. */
 size_t ps_result_bytes(const ps_result *result);
 

@@ -94,18 +94,24 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const making *mk = context;
     const ps_modes_ask *ask = mk->ask;
     const ps_cluster *cluster = ps_store_cluster(mk->q->store, ask->cluster);
-    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = ask->opts};
-    if (compares(ask)) {
-        opts.baseline_path = ps_store_cluster(mk->q->store, ask->baseline)->path;
-    }
     if (cluster->n_ranks == 0) {
         return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
+    }
+    if (compares(ask) && !ps_store_is_open(mk->q->store, ask->baseline)) {
+        return ps_fail(err, PS_NOT_FOUND, "baseline: there is no cluster %zu", ask->baseline);
     }
     ps_modes *m = ps_calloc(1, sizeof *m);
     if (m == NULL) {
         return ps_fail_nomem(err);
     }
-    m->run = ps_run_all_ranks(ask->analyses, ask->n_analyses, cluster, &opts, err);
+    ps_cluster_run run;
+    ps_cluster_run_begin(&run, mk->q, &ask->opts, ask->cluster,
+                         compares(ask) ? ask->baseline : SIZE_MAX);
+    if (compares(ask)) {
+        run.opts.baseline_path = ps_store_cluster(mk->q->store, ask->baseline)->path;
+    }
+    m->run = ps_run_all_ranks(ask->analyses, ask->n_analyses, cluster, &run.opts, err);
+    ps_cluster_run_end(&run);
     ps_code code = m->run != NULL ? PS_OK : err->code;
     if (code == PS_OK && !has_answer(m->run, ask->n_makers)) {
         code = say_mode_nothing(m->run, err);

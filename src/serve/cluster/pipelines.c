@@ -78,8 +78,10 @@ static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
     if (p == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
-    p->run = ps_run_pipeline(cluster, &opts, err);
+    ps_cluster_run run;
+    ps_cluster_run_begin(&run, m->q, &m->ask->opts, m->ask->cluster, SIZE_MAX);
+    p->run = ps_run_pipeline(cluster, &run.opts, err);
+    ps_cluster_run_end(&run);
     if (p->run == NULL) {
         ps_free(p);
         return err->code;

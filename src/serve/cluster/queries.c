@@ -115,8 +115,10 @@ typedef struct query_making {
 
 static ps_code run_query(const query_making *mk, ps_query_rows *rows, ps_err *err) {
     const ps_cluster *cluster = ps_store_cluster(mk->q->store, mk->ask->cluster);
+    ps_cluster_run of;
+    ps_cluster_run_begin(&of, mk->q, &mk->ask->opts, mk->ask->cluster, SIZE_MAX);
     const ps_sql_opts opts = {
-        .run = {.analysis = mk->ask->opts},
+        .run = of.opts,
         .timeout_s = mk->ask->timeout_s,
         .max_bytes = PS_QUERY_MOST_BYTES,
         .asker = mk->q->watch,
@@ -124,6 +126,7 @@ static ps_code run_query(const query_making *mk, ps_query_rows *rows, ps_err *er
     int64_t begin_ns = now_ns();
     ps_sql *sql = ps_sql_open(cluster, &opts, err);
     if (sql == NULL) {
+        ps_cluster_run_end(&of);
         return err->code;
     }
     rows->table =
@@ -133,6 +136,7 @@ static ps_code run_query(const query_making *mk, ps_query_rows *rows, ps_err *er
         code = ps_fail_nomem(err);
     }
     ps_sql_close(sql);
+    ps_cluster_run_end(&of);
     rows->elapsed_ns = now_ns() - begin_ns;
     return code;
 }

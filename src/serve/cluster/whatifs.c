@@ -21,8 +21,10 @@ typedef struct making {
 /* From timelines that name all ops. */
 static ps_code ask_timelines(const making *m, ps_whatifs *w, ps_err *err) {
     static const char *const NAMES[] = {"whatif"};
-    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
-    ps_run *run = ps_run_whatif(ps_store_cluster(m->q->store, m->ask->cluster), &opts, err);
+    ps_cluster_run of;
+    ps_cluster_run_begin(&of, m->q, &m->ask->opts, m->ask->cluster, SIZE_MAX);
+    ps_run *run = ps_run_whatif(ps_store_cluster(m->q->store, m->ask->cluster), &of.opts, err);
+    ps_cluster_run_end(&of);
     if (run == NULL) {
         return err->code;
     }
@@ -41,11 +43,13 @@ static ps_code ask_timelines(const making *m, ps_whatifs *w, ps_err *err) {
 
 static ps_code ask_chart(const making *m, ps_whatifs *w, ps_err *err) {
     const ps_pipelines *p = NULL;
-    const ps_run_opts asked = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
+    ps_cluster_run of;
     ps_analysis_opts opts;
     ps_run *memory = NULL;
-    ps_code code = ps_run_plan_memory(ps_store_cluster(m->q->store, m->ask->cluster), &asked,
+    ps_cluster_run_begin(&of, m->q, &m->ask->opts, m->ask->cluster, SIZE_MAX);
+    ps_code code = ps_run_plan_memory(ps_store_cluster(m->q->store, m->ask->cluster), &of.opts,
                                       &memory, &opts, err);
+    ps_cluster_run_end(&of);
     code = code == PS_OK ? ps_pipelines_get(m->q, m->ask, &p, err) : code;
     code = code == PS_OK ? ps_whatif_of_chart(p->chart, &opts, &w->result, err) : code;
     w->lacks_ranks = code == PS_OK && p->run->n_failed > 0;

@@ -13,7 +13,8 @@
 #include "serve/rank/loaded.h"
 
 static const char *state_name(ps_rank_state state) {
-    static const char *const NAMES[] = {"waiting", "queued", "reading", "ready", "failed"};
+    static const char *const NAMES[] = {"waiting", "queued", "reading",
+                                        "ready",   "failed", "closed"};
     return NAMES[state];
 }
 
@@ -175,13 +176,18 @@ ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
     const char *format = ps_cluster_format(e->rank);
     ps_json_object(j);
     ps_json_key_str(j, "key", e->key);
+    if (now.state == PS_STATE_CLOSED) {
+        ps_json_key_str(j, "state", state_name(now.state));
+        ps_json_close(j);
+        return ps_buf_ok(j->out) ? PS_OK : ps_fail_nomem(err);
+    }
     if (e->id != NULL) {
         ps_json_key_str(j, "id", e->id);
     }
     ps_json_key_int(j, "rank", e->rank->rank);
     ps_json_key_uint(j, "cluster", cluster_number(store, e));
     ps_json_key_uint(j, "profile", (uint64_t)(e->rank - e->cluster->ranks)); /* as queries count */
-    ps_json_key_str(j, "label", e->label);
+    ps_json_key_str(j, "label", ps_store_label(store, i));
     ps_json_key_str(j, "host", host_of(e, l));
     ps_json_key_str(j, "format", format);
     ps_json_key_str(j, "profiler", ps_cluster_profiler(e->rank));

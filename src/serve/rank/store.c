@@ -1,7 +1,8 @@
 /* One lock guards states, queue and who holds what; it is never held while a file is read, memory is given back, or
  * somebody is told of a change.
  *
- * A rank goes WAITING -> QUEUED -> READING -> READY or FAILED, and from READY back to WAITING when others need its memory.
+ * A rank goes WAITING -> QUEUED -> READING -> READY or FAILED, and from READY back to WAITING when others need its memory; from any of
+ * them to CLOSED with its capture, while READING when the reader has seen it.
  * What somebody asked for comes first, the latest wish before the earlier ones; then the first PS_STORE_AUTO ranks in
  * order, as long as they fit.
  *
@@ -21,6 +22,7 @@
 #include "base/threads.h"
 #include "read/readers.h"
 #include "serve/rank/loaded_make.h"
+#include "serve/rank/roots.h"
 #include "serve/rank/store_ranks.h"
 
 /* How often a rank that is read tells of it: not at all for what is read in a blink. */
@@ -36,6 +38,7 @@ typedef struct place {
     uint64_t wish;     /* when somebody last asked for it, 0: nobody */
     uint64_t last_use; /* when it was last taken */
     size_t n_held, bytes;
+    bool is_closed;
     uint64_t fingerprint; /* when it was read first; 0: never */
     ps_watch watch;       /* of reading it */
     ps_loaded *loaded;
@@ -44,16 +47,22 @@ typedef struct place {
 
 struct ps_store {
     ps_rank_list list;
-    place *places; /* [list.n] */
+    place *places; /* [list.cap] */
+    ps_roots roots;
     ps_store_opts opts;
     pthread_t *threads;
-    size_t n_started; /* of them; only whoever makes and frees the store looks at it */
+    size_t n_started; /* of them; with the lock of opening */
     size_t n_threads; /* that may read side by side, in one file or several */
     size_t n_reading;
-    pthread_mutex_t lock; /* of all that changes */
+    size_t held_bytes;       /* ps_store_hold() */
+    size_t n_open;           /* clusters */
+    size_t baseline;         /* with has_baseline */
+    bool *closed;            /* [list.cap_clusters] */
+    pthread_mutex_t opening; /* one capture after the other; taken before the other lock */
+    pthread_mutex_t lock;    /* of all that changes */
     pthread_cond_t work;
     uint64_t seq, clock;
-    bool is_stopping, has_lock, has_cond;
+    bool is_stopping, has_opening, has_lock, has_cond;
 };
 
 /* --- states (with the lock held) -------------------------------------------------------------------------------- */
@@ -64,7 +73,7 @@ static void set_state(ps_store *s, size_t i, ps_rank_state state) {
 }
 
 static size_t bytes_used(const ps_store *s) {
-    size_t sum = 0;
+    size_t sum = s->held_bytes;
     for (size_t i = 0; i < s->list.n; i++) {
         sum += s->places[i].bytes;
     }
@@ -107,6 +116,14 @@ static ps_loaded *take_idle(ps_store *s, size_t but) {
     p->bytes = 0;
     p->wish = 0;
     set_state(s, oldest, PS_STATE_WAITING);
+    return l;
+}
+
+/* What a closed rank still holds, once nobody looks at it; else NULL. */
+static ps_loaded *take_closed(place *p) {
+    ps_loaded *l = p->n_held == 0 ? p->loaded : NULL;
+    p->loaded = l != NULL ? NULL : p->loaded;
+    p->bytes = l != NULL ? 0 : p->bytes;
     return l;
 }
 
@@ -241,6 +258,15 @@ static void load_store(ps_store *s, size_t i) {
     ps_loaded *l = read_same(s, i, n, &err);
     (void)pthread_mutex_lock(&s->lock);
     s->n_reading--;
+    if (p->is_closed) {
+        p->bytes = 0;
+        set_state(s, i, PS_STATE_CLOSED);
+        (void)pthread_mutex_unlock(&s->lock);
+        ps_loaded_free(l);
+        tell_store(s);
+        (void)pthread_mutex_lock(&s->lock);
+        return;
+    }
     p->loaded = l;
     p->bytes = l != NULL ? ps_loaded_total_bytes(l) : 0;
     p->err = err;
@@ -297,9 +323,10 @@ static ps_store *new_store(const ps_store_opts *opts, ps_err *err) {
     }
     s->opts.max_bytes = s->opts.max_bytes > 0 ? s->opts.max_bytes : default_budget();
     s->n_threads = s->opts.n_threads > 0 ? s->opts.n_threads : ps_n_processors();
+    s->has_opening = pthread_mutex_init(&s->opening, NULL) == 0;
     s->has_lock = pthread_mutex_init(&s->lock, NULL) == 0;
     s->has_cond = pthread_cond_init(&s->work, NULL) == 0;
-    if (!s->has_lock || !s->has_cond) {
+    if (!s->has_opening || !s->has_lock || !s->has_cond) {
         ps_store_free(s);
         (void)ps_fail_nomem(err);
         return NULL;
@@ -307,22 +334,31 @@ static ps_store *new_store(const ps_store_opts *opts, ps_err *err) {
     return s;
 }
 
-static bool make_places(ps_store *s) {
-    s->places = ps_calloc(s->list.n + 1, sizeof *s->places);
-    for (size_t i = 0; s->places != NULL && i < s->list.n; i++) {
-        place *p = &s->places[i];
-        uint64_t step = (uint64_t)s->list.files[i].size_bytes / PROGRESS_STEPS;
-        *p = (place){.store = s, .err = PS_ERR_INIT};
-        p->watch.progress = come_further;
-        p->watch.context = p;
-        p->watch.step_bytes = step > PROGRESS_LEAST_BYTES ? step : PROGRESS_LEAST_BYTES;
-    }
-    return s->places != NULL;
+static void make_place(ps_store *s, size_t i) {
+    place *p = &s->places[i];
+    uint64_t step = (uint64_t)s->list.files[i].size_bytes / PROGRESS_STEPS;
+    *p = (place){.store = s, .err = PS_ERR_INIT};
+    p->watch.progress = come_further;
+    p->watch.context = p;
+    p->watch.step_bytes = step > PROGRESS_LEAST_BYTES ? step : PROGRESS_LEAST_BYTES;
 }
 
+static bool make_places(ps_store *s) {
+    s->places = ps_calloc(s->list.cap, sizeof *s->places);
+    s->closed = ps_calloc(s->list.cap_clusters, sizeof *s->closed);
+    s->n_open = s->list.n_clusters;
+    for (size_t i = 0; s->places != NULL && i < s->list.n; i++) {
+        make_place(s, i);
+    }
+    return s->places != NULL && s->closed != NULL;
+}
+
+/* As many as there are ranks to read, at most. */
 static ps_code start_threads(ps_store *s, ps_err *err) {
     size_t n = s->n_threads < s->list.n ? s->n_threads : s->list.n;
-    s->threads = ps_calloc(n + 1, sizeof *s->threads);
+    if (s->threads == NULL) {
+        s->threads = ps_calloc(s->n_threads, sizeof *s->threads);
+    }
     if (s->threads == NULL) {
         return ps_fail_nomem(err);
     }
@@ -344,9 +380,11 @@ ps_store *ps_store_new(const char *const *paths, size_t n_paths, const ps_store_
     if (code == PS_OK && !make_places(s)) {
         code = ps_fail_nomem(err);
     }
+    code = code == PS_OK ? ps_roots_find(&s->roots, paths, n_paths, s->opts.captures, err) : code;
     for (size_t i = 0; code == PS_OK && i < s->list.n && i < PS_STORE_AUTO; i++) {
         set_state(s, i, PS_STATE_QUEUED);
     }
+    s->baseline = code == PS_OK && s->opts.has_baseline ? s->list.n_clusters - 1 : 0;
     code = code == PS_OK ? start_threads(s, err) : code;
     if (code != PS_OK) {
         ps_store_free(s);
@@ -397,7 +435,12 @@ void ps_store_free(ps_store *s) {
     }
     ps_free(s->threads);
     ps_free(s->places);
+    ps_free(s->closed);
+    ps_roots_fini(&s->roots);
     ps_rank_list_fini(&s->list);
+    if (s->has_opening) {
+        (void)pthread_mutex_destroy(&s->opening);
+    }
     if (s->has_cond) {
         (void)pthread_cond_destroy(&s->work);
     }
@@ -409,12 +452,35 @@ void ps_store_free(ps_store *s) {
 
 /* --- what is there ---------------------------------------------------------------------------------------------- */
 
+/* A const store may be looked at by many threads: its lock is what makes that so. */
+static pthread_mutex_t *lock_of(const ps_store *s) {
+    return (pthread_mutex_t *)&s->lock;
+}
+
 size_t ps_store_n_clusters(const ps_store *s) {
-    return s->list.n_clusters;
+    return ps_rank_list_n_clusters(&s->list);
+}
+
+bool ps_store_is_open(const ps_store *s, size_t cluster) {
+    bool is_there = cluster < ps_store_n_clusters(s);
+    if (is_there) {
+        (void)pthread_mutex_lock(lock_of(s));
+        is_there = !s->closed[cluster];
+        (void)pthread_mutex_unlock(lock_of(s));
+    }
+    return is_there;
+}
+
+int64_t ps_store_first(const ps_store *s) {
+    size_t i = 0;
+    while (i + 1 < ps_store_n_clusters(s) && !ps_store_is_open(s, i)) {
+        i++;
+    }
+    return (int64_t)i;
 }
 
 size_t ps_store_baseline(const ps_store *s) {
-    return s->opts.has_baseline ? ps_store_n_clusters(s) - 1 : SIZE_MAX;
+    return s->opts.has_baseline && ps_store_is_open(s, s->baseline) ? s->baseline : SIZE_MAX;
 }
 
 const ps_cluster *ps_store_cluster(const ps_store *s, size_t i) {
@@ -422,20 +488,27 @@ const ps_cluster *ps_store_cluster(const ps_store *s, size_t i) {
 }
 
 size_t ps_store_n_ranks(const ps_store *s) {
-    return s->list.n;
+    return ps_rank_list_n(&s->list);
 }
 
 const ps_rank_entry *ps_store_rank(const ps_store *s, size_t i) {
     return &s->list.ranks[i];
 }
 
-size_t ps_store_find(const ps_store *s, const char *key, size_t n) {
-    return ps_rank_list_row(&s->list, key, n);
+const char *ps_store_label(const ps_store *s, size_t i) {
+    return __atomic_load_n(&s->list.ranks[i].label, __ATOMIC_ACQUIRE);
 }
 
-/* A const store may be looked at by many threads: its lock is what makes that so. */
-static pthread_mutex_t *lock_of(const ps_store *s) {
-    return (pthread_mutex_t *)&s->lock;
+size_t ps_store_find(const ps_store *s, const char *key, size_t n) {
+    (void)pthread_mutex_lock(lock_of(s));
+    size_t row = ps_rank_list_row(&s->list, key, n);
+    row = row < s->list.n ? row : SIZE_MAX;
+    (void)pthread_mutex_unlock(lock_of(s));
+    return row;
+}
+
+const ps_roots *ps_store_roots(const ps_store *s) {
+    return &s->roots;
 }
 
 uint64_t ps_store_seq(const ps_store *s) {
@@ -500,7 +573,7 @@ static size_t store_n_before(const ps_store *s, size_t i) {
 /* Why a rank cannot be had. */
 static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
     const place *p = &s->places[i];
-    const char *label = s->list.ranks[i].label;
+    const char *label = ps_store_label(s, i);
     char why[640];
     size_t before = 0;
     switch (p->state) {
@@ -514,6 +587,8 @@ static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
     case PS_STATE_FAILED:
         ps_err_format(&p->err, why, sizeof why);
         return ps_fail(err, PS_NOTHING, "%s could not be read: %s", label, why);
+    case PS_STATE_CLOSED:
+        return ps_fail(err, PS_NOTHING, "%s was closed", label);
     case PS_STATE_WAITING:
     case PS_STATE_READY:
         break;
@@ -553,5 +628,116 @@ void ps_loaded_release(ps_loaded *l) {
     place *p = ps_loaded_owner(l);
     (void)pthread_mutex_lock(&p->store->lock);
     p->n_held--;
+    ps_loaded *gone = p->is_closed ? take_closed(p) : NULL;
     (void)pthread_mutex_unlock(&p->store->lock);
+    ps_loaded_free(gone);
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------- */
+
+/* With the lock of opening. The cluster is the list's when it is PS_OK. */
+static ps_code add_capture(ps_store *s, ps_cluster *c, size_t *cluster, ps_err *err) {
+    ps_code code = ps_rank_list_prepare(&s->list, c, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    size_t first = s->list.n;
+    for (size_t i = first; i < first + c->n_ranks; i++) {
+        make_place(s, i);
+    }
+    (void)pthread_mutex_lock(&s->lock);
+    *cluster = s->list.n_clusters;
+    code = ps_rank_list_add(&s->list, c, err);
+    for (size_t i = 0; code == PS_OK && i < s->list.n; i++) {
+        bool is_new = i >= first;
+        bool is_read = is_new && i - first < PS_STORE_AUTO;
+        if (!s->places[i].is_closed) { /* the others have other labels, perhaps */
+            set_state(s, i, is_read ? PS_STATE_QUEUED : s->places[i].state);
+        }
+    }
+    s->n_open += code == PS_OK;
+    (void)pthread_cond_broadcast(&s->work);
+    (void)pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+ps_code ps_store_open_own(ps_store *s, const char *path, size_t *cluster, ps_err *err) {
+    ps_cluster *c = ps_cluster_find_as(path, s->opts.reader, s->opts.rank_from, err);
+    if (c == NULL) {
+        return err->code;
+    }
+    ps_code code = PS_OK;
+    if (c->n_ranks == 0) {
+        code = c->no_profile.code != PS_OK
+                   ? ps_fail_file(err, c->no_profile.code, path, "%s", c->no_profile.msg)
+                   : ps_fail_file(err, PS_NOTHING, path, "no profile is there");
+    }
+    (void)pthread_mutex_lock(&s->opening);
+    code = code == PS_OK ? add_capture(s, c, cluster, err) : code;
+    if (code != PS_OK) {
+        ps_cluster_free(c);
+    } else {
+        code = start_threads(s, err);
+    }
+    (void)pthread_mutex_unlock(&s->opening);
+    tell_store(s);
+    return code;
+}
+
+ps_code ps_store_open(ps_store *s, const char *path, size_t *cluster, ps_err *err) {
+    char *found = ps_roots_resolve(&s->roots, path, err);
+    ps_code code = found != NULL ? ps_store_open_own(s, found, cluster, err) : err->code;
+    ps_free(found);
+    return code;
+}
+
+ps_code ps_store_close(ps_store *s, size_t cluster, ps_err *err) {
+    (void)pthread_mutex_lock(&s->lock);
+    bool is_open = cluster < s->list.n_clusters && !s->closed[cluster];
+    if (!is_open || s->n_open == 1) {
+        (void)pthread_mutex_unlock(&s->lock);
+        return is_open ? ps_fail(err, PS_USAGE, "the last capture stays open")
+                       : ps_fail(err, PS_NOT_FOUND, "cluster: no capture %zu is open", cluster);
+    }
+    s->closed[cluster] = true;
+    s->n_open--;
+    for (size_t i = 0; i < s->list.n; i++) {
+        place *p = &s->places[i];
+        if (s->list.ranks[i].cluster != s->list.clusters[cluster]) {
+            continue;
+        }
+        p->is_closed = true;
+        atomic_store(&p->watch.stop, true);
+        if (p->state != PS_STATE_READING) {
+            set_state(s, i, PS_STATE_CLOSED);
+        }
+        ps_loaded *gone = take_closed(p);
+        if (gone != NULL) {
+            (void)pthread_mutex_unlock(&s->lock);
+            ps_loaded_free(gone);
+            (void)pthread_mutex_lock(&s->lock);
+        }
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    tell_store(s);
+    return PS_OK;
+}
+
+/* --- memory of others ------------------------------------------------------------------------------------------------ */
+
+size_t ps_store_max_bytes(const ps_store *s) {
+    return s->opts.max_bytes;
+}
+
+void ps_store_hold(ps_store *s, size_t bytes) {
+    (void)pthread_mutex_lock(&s->lock);
+    s->held_bytes += bytes;
+    make_store_room(s, 0, SIZE_MAX);
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+void ps_store_unhold(ps_store *s, size_t bytes) {
+    (void)pthread_mutex_lock(&s->lock);
+    s->held_bytes -= bytes;
+    (void)pthread_mutex_unlock(&s->lock);
 }

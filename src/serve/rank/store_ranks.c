@@ -50,22 +50,15 @@ static uint64_t rank_id_hash(const ps_cluster_rank *rank, const ps_file_id *file
 }
 
 /* Ranks that are told apart by nothing else are counted, in the order of the list. False when memory is out. */
-static bool make_rank_ids(ps_rank_list *list) {
-    ps_idmap seen;
-    ps_idmap_init(&seen);
-    bool ok = true;
-    for (size_t i = 0; ok && i < list->n; i++) {
-        uint64_t id = rank_id_hash(list->ranks[i].rank, &list->files[i]);
-        while (ps_idmap_get(&seen, id) != PS_IDMAP_NONE) {
-            id = ps_hash64(&id, sizeof id);
-        }
-        char text[PS_RANK_KEY_CHARS + 1];
-        (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)id);
-        list->ranks[i].id = ps_arena_strndup(&list->arena, text, PS_RANK_KEY_CHARS);
-        ok = list->ranks[i].id != NULL && ps_idmap_put(&seen, id, (uint32_t)i);
+static bool make_rank_id(ps_rank_list *list, size_t i) {
+    uint64_t id = rank_id_hash(list->ranks[i].rank, &list->files[i]);
+    while (ps_idmap_get(&list->ids, id) != PS_IDMAP_NONE) {
+        id = ps_hash64(&id, sizeof id);
     }
-    ps_idmap_fini(&seen);
-    return ok;
+    char text[PS_RANK_KEY_CHARS + 1];
+    (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)id);
+    list->ranks[i].id = ps_arena_strndup(&list->arena, text, PS_RANK_KEY_CHARS);
+    return list->ranks[i].id != NULL && ps_idmap_put(&list->ids, id, (uint32_t)i);
 }
 
 size_t ps_rank_list_row(const ps_rank_list *list, const char *key, size_t n) {
@@ -84,7 +77,8 @@ static const char *cluster_name(const ps_rank_list *list, const ps_cluster *clus
     const char *base = ps_path_base(cluster->path);
     for (size_t i = 0; i < list->n_clusters; i++) {
         const ps_cluster *other = list->clusters[i];
-        if (other != cluster && strcmp(ps_path_base(other->path), base) == 0) {
+        if (strcmp(other->path, cluster->path) != 0 &&
+            strcmp(ps_path_base(other->path), base) == 0) {
             return cluster->path;
         }
     }
@@ -94,16 +88,18 @@ static const char *cluster_name(const ps_rank_list *list, const ps_cluster *clus
 /* Ranks of a number stand side by side in their cluster. */
 static bool is_twice_here(const ps_rank_list *list, size_t i) {
     const ps_rank_entry *e = &list->ranks[i];
-    for (size_t k = i > 0 ? i - 1 : 0; k <= i + 1 && k < list->n; k++) {
+    for (size_t k = i > 0 ? i - 1 : 0; k <= i + 1 && k < list->cap; k++) {
         const ps_rank_entry *other = &list->ranks[k];
-        if (k != i && other->cluster == e->cluster && other->rank->rank == e->rank->rank) {
+        if (k != i && other->cluster == e->cluster &&
+            /* none behind the last one */ other->rank->rank == e->rank->rank) {
             return true;
         }
     }
     return false;
 }
 
-/* "rank 3"; with the file where its cluster has several of that number, with the path where there are several clusters. */
+/* "rank 3"; with the file where its cluster has several of that number, with the path where there are several clusters. What others may
+ * be reading stays in the arena. */
 static bool make_label(ps_rank_list *list, size_t i) {
     const ps_cluster_rank *rank = list->ranks[i].rank;
     bool is_twice = is_twice_here(list, i);
@@ -121,8 +117,13 @@ static bool make_label(ps_rank_list *list, size_t i) {
     if (list->n_clusters > 1) {
         ps_buf_addf(&text, " in %s", cluster_name(list, list->ranks[i].cluster));
     }
-    list->ranks[i].label = ps_arena_strndup(&list->arena, ps_buf_str(&text), text.len);
-    bool ok = list->ranks[i].label != NULL && ps_buf_ok(&text);
+    const char *old = list->ranks[i].label;
+    bool ok = ps_buf_ok(&text);
+    if (ok && (old == NULL || strcmp(old, ps_buf_str(&text)) != 0)) {
+        const char *label = ps_arena_strndup(&list->arena, ps_buf_str(&text), text.len);
+        ok = label != NULL;
+        __atomic_store_n(&list->ranks[i].label, ok ? label : old, __ATOMIC_RELEASE);
+    }
     ps_buf_fini(&text);
     return ok;
 }
@@ -131,7 +132,8 @@ static bool make_label(ps_rank_list *list, size_t i) {
 
 static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_t n_paths,
                              const ps_reader *reader, const char *rank_from, ps_err *err) {
-    list->clusters = ps_calloc(n_paths + 1, sizeof(ps_cluster *));
+    list->cap_clusters = n_paths + PS_MORE_CLUSTERS;
+    list->clusters = ps_calloc(list->cap_clusters, sizeof(ps_cluster *));
     if (list->clusters == NULL) {
         return ps_fail_nomem(err);
     }
@@ -168,21 +170,32 @@ static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_
                         "(`pipescope formats` lists what is read)");
 }
 
-static bool add_store_rank_ranks(ps_rank_list *list, const ps_cluster *cluster) {
-    for (size_t i = 0; i < cluster->n_ranks; i++) {
+/* Behind the ranks that are there; they do not count yet. Room for one more, which is none. */
+static void put_cluster_ranks(ps_rank_list *list, size_t at, const ps_cluster *cluster) {
+    for (size_t i = 0; i < cluster->n_ranks; i++, at++) {
         const ps_cluster_rank *rank = &cluster->ranks[i];
-        size_t at = list->n;
         if (ps_file_identify(rank->path, &list->files[at], NULL) != PS_OK) {
             list->files[at] = (ps_file_id){0};
         }
         list->ranks[at] = (ps_rank_entry){
             .cluster = cluster, .rank = rank, .host = rank->host != NULL ? rank->host : ""};
-        if (!make_key(list, at)) {
-            return false;
-        }
-        list->n++;
     }
-    return true;
+    list->ranks[at] = (ps_rank_entry){0};
+}
+
+/* Ranks from .. end - 1, which then count. */
+static bool name_ranks(ps_rank_list *list, size_t from, size_t end) {
+    bool ok = true;
+    for (size_t i = from; ok && i < end; i++) {
+        ok = make_key(list, i) && make_rank_id(list, i);
+    }
+    for (size_t i = 0; ok && i < end; i++) { /* also of the others: there is one capture more */
+        ok = make_label(list, i);
+    }
+    if (ok) {
+        __atomic_store_n(&list->n, end, __ATOMIC_RELEASE);
+    }
+    return ok;
 }
 
 ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n_paths,
@@ -196,17 +209,39 @@ ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n
     for (size_t i = 0; i < list->n_clusters; i++) {
         n += list->clusters[i]->n_ranks;
     }
-    list->ranks = ps_calloc(n + 1, sizeof *list->ranks);
-    list->files = ps_calloc(n + 1, sizeof *list->files);
-    bool ok = list->ranks != NULL && list->files != NULL;
-    for (size_t i = 0; ok && i < list->n_clusters; i++) {
-        ok = add_store_rank_ranks(list, list->clusters[i]);
+    list->cap = n + PS_MORE_RANKS;
+    list->ranks = ps_calloc(list->cap, sizeof *list->ranks);
+    list->files = ps_calloc(list->cap, sizeof *list->files);
+    if (list->ranks == NULL || list->files == NULL) {
+        return ps_fail_nomem(err);
     }
-    for (size_t i = 0; ok && i < list->n; i++) {
-        ok = make_label(list, i);
+    size_t end = 0;
+    for (size_t i = 0; i < list->n_clusters; i++) {
+        put_cluster_ranks(list, end, list->clusters[i]);
+        end += list->clusters[i]->n_ranks;
     }
-    ok = ok && make_rank_ids(list);
-    return ok ? PS_OK : ps_fail_nomem(err);
+    return name_ranks(list, 0, end) ? PS_OK : ps_fail_nomem(err);
+}
+
+ps_code ps_rank_list_prepare(ps_rank_list *list, const ps_cluster *cluster, ps_err *err) {
+    if (list->n_clusters == list->cap_clusters || cluster->n_ranks >= list->cap - list->n) {
+        return ps_fail(err, PS_RANGE,
+                       "this server has opened all that it can (%d captures, %d ranks): start "
+                       "pipescope serve again",
+                       PS_MORE_CLUSTERS, PS_MORE_RANKS);
+    }
+    put_cluster_ranks(list, list->n, cluster);
+    return PS_OK;
+}
+
+ps_code ps_rank_list_add(ps_rank_list *list, ps_cluster *cluster, ps_err *err) {
+    list->clusters[list->n_clusters] = cluster;
+    __atomic_store_n(&list->n_clusters, list->n_clusters + 1, __ATOMIC_RELEASE);
+    if (!name_ranks(list, list->n, list->n + cluster->n_ranks)) {
+        __atomic_store_n(&list->n_clusters, list->n_clusters - 1, __ATOMIC_RELEASE);
+        return ps_fail_nomem(err);
+    }
+    return PS_OK;
 }
 
 static int64_t rank_number(const ps_trace *trace) {
@@ -242,6 +277,8 @@ ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace, const c
     *c = (ps_cluster){.root = "", .path = "", .ranks = rank, .n_ranks = 1, .cap_ranks = 1};
     list->clusters[0] = c;
     list->n_clusters = 1;
+    list->cap = 2;
+    list->cap_clusters = 1;
     list->ranks[0] = (ps_rank_entry){.key = own, .cluster = c, .rank = rank, .host = ""};
     list->n = 1;
     return make_label(list, 0) && ps_idmap_put(&list->rows, ps_hash64(key, strlen(key)), 0)
@@ -257,6 +294,7 @@ void ps_rank_list_fini(ps_rank_list *list) {
     ps_free(list->ranks);
     ps_free(list->files);
     ps_idmap_fini(&list->rows);
+    ps_idmap_fini(&list->ids);
     ps_arena_fini(&list->arena);
     *list = (ps_rank_list){0};
 }

@@ -65,7 +65,7 @@ static ps_code add_align_rank(company *c, size_t i, ps_err *err) {
     c->clusters[c->n] = e->cluster;
     ps_align_rank *r = &c->ranks[c->n++];
     *r = (ps_align_rank){.key = e->key,
-                         .label = e->label,
+                         .label = ps_store_label(c->q->store, i),
                          .loaded = l,
                          .info = {.rank = e->rank->rank, .profiler = ps_cluster_profiler(e->rank)}};
     const ps_trace *trace = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;

@@ -46,10 +46,11 @@ static bool ask_lanes(const ps_request *q, ps_reply *r, const ps_loaded *l, ps_s
 static ps_code write_trace(const ps_request *q, ps_reply *r, const ps_trace *t, const kind *k,
                            ps_err *err) {
     const char *key = ps_param_text(q, "rank");
-    const ps_rank_entry *entry = ps_store_rank(q->store, ps_store_find(q->store, key, strlen(key)));
+    size_t at = ps_store_find(q->store, key, strlen(key));
+    const ps_rank_entry *entry = ps_store_rank(q->store, at);
     ps_trace_source source = {.rank = entry->rank != NULL ? entry->rank->rank : -1,
                               .host = entry->host,
-                              .title = entry->label,
+                              .title = ps_store_label(q->store, at),
                               .profiler =
                                   entry->rank != NULL ? ps_cluster_recorder(entry->rank) : NULL,
                               .machine = entry->rank != NULL ? entry->rank->machine : -1};
@@ -72,11 +73,11 @@ static ps_code write_trace(const ps_request *q, ps_reply *r, const ps_trace *t, 
 /* "rank 3 1200-3400.json", of letters that every file system takes. */
 static void name_file(const ps_request *q, ps_reply *r, const ps_subset *what, const kind *k) {
     const char *key = ps_param_text(q, "rank");
-    const ps_rank_entry *entry = ps_store_rank(q->store, ps_store_find(q->store, key, strlen(key)));
+    const char *shown = ps_store_label(q->store, ps_store_find(q->store, key, strlen(key)));
     char name[160];
     char label[80];
     size_t n = 0;
-    for (const char *s = entry->label; *s != '\0' && n < sizeof label - 1; s++) {
+    for (const char *s = shown; *s != '\0' && n < sizeof label - 1; s++) {
         bool is_plain =
             (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
         label[n++] = (char)(is_plain ? *s : '_');

@@ -497,7 +497,7 @@ static void make_found_row(const void *context, size_t row, ps_value *cells,
     const ps_found_rank *rank = &a->set.ranks[at.rank];
     const ps_slices *s = ps_trace_slices(ref.layer->trace);
     size_t i = ps_store_find(a->q->store, rank->key, strlen(rank->key));
-    cells[FOUND_RANK] = (ps_value){.u.text = ps_store_rank(a->q->store, i)->label};
+    cells[FOUND_RANK] = (ps_value){.u.text = ps_store_label(a->q->store, i)};
     cells[FOUND_NAME] = (ps_value){.u.text = ps_trace_text(ref.layer->trace, s->name[ref.slice])};
     cells[FOUND_KIND] = (ps_value){.u.text = ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice])};
     cells[FOUND_START] =

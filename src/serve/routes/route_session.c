@@ -1,4 +1,4 @@
-/* GET /api/session: what does not change while the server runs. */
+/* GET /api/session: what changes only when a capture is opened or closed. */
 #include <string.h>
 
 #include "base/diag.h"
@@ -24,9 +24,12 @@ static void put_theme(ps_json *j, bool dark) {
     ps_json_close(j);
 }
 
-static void put_cluster(ps_json *j, const ps_cluster *c) {
+static void put_cluster(ps_json *j, const ps_cluster *c, bool is_open) {
     ps_json_object(j);
     ps_json_key_str(j, "path", c->path);
+    if (!is_open) {
+        ps_json_key_bool(j, "closed", true);
+    }
     ps_json_key_array(j, "notes");
     if (c->left_out != NULL) {
         ps_json_str(j, c->left_out);
@@ -88,7 +91,7 @@ static void answer_session(const ps_request *q, ps_reply *r) {
     ps_page_put_shapes(&j);
     ps_json_key_array(&j, "clusters");
     for (size_t i = 0; i < ps_store_n_clusters(q->store); i++) {
-        put_cluster(&j, ps_store_cluster(q->store, i));
+        put_cluster(&j, ps_store_cluster(q->store, i), ps_store_is_open(q->store, i));
     }
     ps_json_close(&j);
     if (ps_store_baseline(q->store) != SIZE_MAX) {

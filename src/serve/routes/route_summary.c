@@ -31,7 +31,7 @@ static bool ask_summary_reply(const ps_request *q, ps_reply *r, asked *a) {
         ps_reply_fail(r, 400, "algorithm: megatron, megatron-pp-dp, mindspeed, mindie or vllm");
         return false;
     }
-    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster) &&
+    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, ps_store_first(q->store), &cluster) &&
               ps_ask_int(q, r, "tp", 1, PS_LAYOUT_MOST, 0, &a->given.tp) &&
               ps_ask_int(q, r, "cp", 1, PS_LAYOUT_MOST, 0, &a->given.cp) &&
               ps_ask_int(q, r, "dp", 1, PS_LAYOUT_MOST, 0, &a->given.dp) &&
@@ -40,7 +40,7 @@ static bool ask_summary_reply(const ps_request *q, ps_reply *r, asked *a) {
               ps_ask_int(q, r, "moe_tp", 1, PS_LAYOUT_MOST, 0, &a->given.moe_tp);
     a->cluster = (size_t)cluster;
     a->is_given = a->is_given || a->given.tp + a->given.cp + a->given.dp + a->given.pp > 0;
-    if (ok && a->cluster >= ps_store_n_clusters(q->store)) {
+    if (ok && !ps_store_is_open(q->store, a->cluster)) {
         ps_reply_fail(r, 404, "cluster: there is no cluster %zu", a->cluster);
         ok = false;
     }
