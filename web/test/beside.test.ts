@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Session, Table } from "../src/api/types";
-import { baselineOf, openCaptures, partnerOf } from "../src/model/baseline";
+import { baselineOf, partnerOf } from "../src/model/baseline";
+import { firstCapture, nameOf, openCaptures } from "../src/model/captures";
 import { beside, hiddenBeside } from "../src/pages/beside";
 import { choiceBeside } from "../src/pages/communication_model";
 import { curvesBeside } from "../src/pages/memory_model";
@@ -106,6 +107,8 @@ void test("the partner of a rank, while its capture is open", () => {
     [0, "a"],
     [1, "b"],
   ]);
+  assert.equal(firstCapture({ clusters: [{ closed: true }, {}] } as unknown as Session), 1);
+  assert.equal(nameOf("runs/new/"), "new");
   const rank = (key: string, number: number, cluster: number): Rank =>
     ({ key, rank: number, cluster }) as Rank;
   const ranks = [rank("a", 0, 0), rank("b", 1, 0), rank("c", 1, 1)];

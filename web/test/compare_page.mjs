@@ -149,6 +149,55 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
   await page.close();
 }
 
+// --- captures come and go in the page --------------------------------------------------------------------------------------
+
+{
+  const page = await open();
+  const paths = async () =>
+    (await api("session")).clusters.filter((c) => c.closed !== true).map((c) => c.path);
+  const [now, old] = await paths();
+  const show = async () => {
+    await page.locator("header .opened").click();
+    await page.locator("dialog .captures").first().waitFor();
+  };
+  await show();
+  await page.getByRole("button", { name: `Close this capture: ${old}` }).click();
+  await page
+    .locator("#tab-compare")
+    .waitFor({ state: "detached" })
+    .catch(() => undefined);
+  assert.deepEqual(await paths(), [now]);
+  // The folders that were given may be opened, by a click or by name; nothing else.
+  await page.locator("dialog .open-another summary").click();
+  await page.locator("dialog .open-another li", { hasText: old }).waitFor();
+  await shot(page, "captures.png");
+  const field = page.locator("dialog .open-another input");
+  await field.fill("/etc");
+  await page.locator("dialog .open-another button[type=submit]").click();
+  await page.locator(".toast", { hasText: "not below a folder that is served" }).waitFor();
+  await page
+    .locator("dialog .open-another li", { hasText: old })
+    .getByRole("button", { name: /^Open/ })
+    .click();
+  await page.locator("dialog .captures li", { hasText: old }).first().waitFor();
+  assert.deepEqual(await paths(), [now, old]);
+  await page
+    .locator("dialog .captures li", { hasText: old })
+    .getByRole("button", { name: "Baseline" })
+    .click();
+  await page.keyboard.press("Escape");
+  await page.locator("#tab-operator").click();
+  await page
+    .locator("#page-operator .table", { hasText: "beside the baseline" })
+    .first()
+    .locator(".grid-row")
+    .first()
+    .waitFor();
+  await page.locator("#tab-timeline").click();
+  await page.locator(".tl-row", { hasText: "rank 0 in old" }).first().waitFor();
+  await page.close();
+}
+
 // --- swapped, narrow, dark -----------------------------------------------------------------------------------------------
 
 {

@@ -30,7 +30,8 @@ export const RUNS_ON_DEVICE: ReadonlySet<string> = new Set([
   "task",
 ]);
 
-export type RankState = "waiting" | "queued" | "reading" | "ready" | "failed";
+/** "closed": only in news, of a rank that is gone. */
+export type RankState = "waiting" | "queued" | "reading" | "ready" | "failed" | "closed";
 
 export interface Rank {
   key: string;

@@ -10,6 +10,7 @@ import { load, loadAll, ranks, session } from "../model/session";
 import { Dialog } from "../panels/dialog";
 import { LocalTable } from "../panels/table";
 import { t, told } from "../words";
+import { Captures, OpenAnother } from "./captures";
 
 const bytesOf = (rank: Rank): number => Object.values(rank.bytes ?? {}).reduce((a, b) => a + b, 0);
 
@@ -59,14 +60,8 @@ export function CaptureDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={t("command.capture")} onClose={onClose} wide>
       <div class="stacked">
-        {opened.clusters.map((cluster) => (
-          <div>
-            <p class="mono break">{cluster.path}</p>
-            {cluster.notes.map((note) => (
-              <p class="quiet">{note}</p>
-            ))}
-          </div>
-        ))}
+        <Captures opened={opened} />
+        <OpenAnother />
         {known.some((r) => r.state === "waiting") && (
           <p>
             {t("frame.waiting", known.filter((r) => r.state === "waiting").length)}{" "}

@@ -20,6 +20,7 @@ import { Empty } from "../panels/empty";
 import { language, t } from "../words";
 import { CaptureDialog, NotesDialog } from "./capture";
 import { register } from "../model/commands";
+import { openCaptures } from "../model/captures";
 import { Gate } from "./gate";
 import { Header } from "./header";
 import { HelpDialog } from "./help";
@@ -71,7 +72,7 @@ function registerCommands(): () => void {
       keys: i < 9 ? [String(i + 1)] : [],
       run: () => tab.set(name),
       isOff: () =>
-        !tabsShown(ranks.get().length, session.get()?.clusters.length ?? 0, tab.get()).includes(
+        !tabsShown(ranks.get().length, openCaptures(session.get()).length, tab.get()).includes(
           name,
         ),
     })),

@@ -1,6 +1,7 @@
 /** The line at the top: what is open, how much of it is there, the pages, and the buttons. */
 import { useAtom } from "../base/atom";
 import { exports_, saveAs, type Export, type ExportKind } from "../model/exports";
+import { openCaptures } from "../model/captures";
 import { look, LOOKS } from "../model/look";
 import { loadingOf, missingOf, odditiesOf } from "../model/notes";
 import { fail, notices } from "../model/notices";
@@ -87,7 +88,7 @@ function Opened() {
   const known = useAtom(ranks);
   const opened = useAtom(session)!;
   const loading = loadingOf(known);
-  const paths = opened.clusters.map((c) => c.path);
+  const paths = openCaptures(opened).map(([, path]) => path);
   const title = opened.title !== "" ? opened.title : (paths[0] ?? "");
   const tabs = tabsShown(known.length, paths.length, shown);
   const move = (e: KeyboardEvent): void => {

@@ -2,6 +2,7 @@
  * holds it. */
 import type { Rank, Session } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
+import { isOpen } from "./captures";
 import { ranks, session } from "./session";
 import { urlChanged, type UrlPart } from "./url_state";
 
@@ -14,20 +15,11 @@ export function chooseBaseline(which: Baseline): void {
   urlChanged();
 }
 
-const isOpen = (opened: Session | null, i: number): boolean =>
-  opened?.clusters[i] !== undefined && opened.clusters[i].closed !== true;
-
 /** Its number while it is open, else null. */
 export function baselineOf(opened: Session | null, which: Baseline): number | null {
   const number = which === "told" ? opened?.baseline : which;
   return typeof number === "number" && isOpen(opened, number) ? number : null;
 }
-
-/** Of all captures that are open: number and path. */
-export const openCaptures = (opened: Session | null): [number, string][] =>
-  (opened?.clusters ?? []).flatMap((c, i): [number, string][] =>
-    isOpen(opened, i) ? [[i, c.path]] : [],
-  );
 
 /** The rank of the same number in the baseline; null: none is open, or `rank` is of it, or it has no such rank. */
 export const partnerOf = (known: readonly Rank[], rank: Rank, base: number | null): Rank | null =>

@@ -55,7 +55,9 @@ export function odditiesOf(ranks: readonly Rank[], session: Session | null): Odd
     }
     by.set(key, known);
   };
-  for (const text of session?.clusters.flatMap((c) => c.oddities) ?? []) {
+  for (const text of session?.clusters
+    .filter((c) => c.closed !== true)
+    .flatMap((c) => c.oddities) ?? []) {
     add("info", text, 1, null);
   }
   for (const rank of ranks) {

@@ -211,14 +211,35 @@ async function askRanks(): Promise<number | null> {
   return all?.seq ?? null;
 }
 
+/** Ranks that changed, that came with a capture, and that went with one. */
+async function takeNews(news: readonly Rank[]): Promise<void> {
+  const by = new Map(news.map((r) => [r.key, r]));
+  const before = new Set(ranks.get().map((r) => r.key));
+  const came = news.filter((r) => !before.has(r.key) && r.state !== "closed");
+  const stays = (r: Rank): boolean => by.get(r.key)?.state !== "closed";
+  if (came.length > 0 || !ranks.get().every(stays)) {
+    session.set(await get<Session>("session"));
+    const gone = selected.get();
+    if (gone !== null && by.get(gone.rank)?.state === "closed") {
+      selected.set(null);
+    }
+  }
+  ranks.set([
+    ...ranks
+      .get()
+      .filter(stays)
+      .map((r) => by.get(r.key) ?? r),
+    ...came,
+  ]);
+}
+
 /** The changes since. A server that was away may have been started anew and count from the beginning: it is asked for all. */
 async function followRanks(after: number): Promise<number | null> {
   try {
     const news = await get<RankNews>("events", { after });
     connection.set("ok");
     if (news.ranks.length > 0) {
-      const by = new Map(news.ranks.map((r) => [r.key, r]));
-      ranks.set(ranks.get().map((r) => by.get(r.key) ?? r));
+      await takeNews(news.ranks);
     }
     return news.seq;
   } catch (error) {

@@ -5,7 +5,8 @@ import { registerUrl } from "../model/url_state";
 import { useAtom } from "../base/atom";
 import { useBaseline } from "../model/baseline";
 import { notify } from "../model/notices";
-import { ranks } from "../model/session";
+import { firstCapture } from "../model/captures";
+import { ranks, session } from "../model/session";
 import { findInCommunication } from "../model/timeline";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
@@ -86,15 +87,16 @@ interface Found {
 
 function useTables(): Found {
   const now = useAtom(state);
+  const own = firstCapture(useAtom(session));
   const matrix = useReply(
-    "matrix",
-    now.view === "matrix" ? (stop) => tablesOf("matrix", 0, stop) : null,
+    `matrix ${own}`,
+    now.view === "matrix" ? (stop) => tablesOf("matrix", own, stop) : null,
   );
   const times = useReply(
-    "times",
-    now.view === "duration" ? (stop) => tablesOf("duration", 0, stop) : null,
+    `times ${own}`,
+    now.view === "duration" ? (stop) => tablesOf("duration", own, stop) : null,
   );
-  const mapping = useReply("groups", (signal) => groupMapping(0, signal)).data;
+  const mapping = useReply(`groups ${own}`, (signal) => groupMapping(own, signal)).data;
   const hasNoMatrix = now.view === "matrix" && hasNothing(matrix.error) && mapping !== null;
   useEffect(() => {
     if (hasNoMatrix && isUnasked()) {
@@ -108,7 +110,7 @@ function useTables(): Found {
 /** The baseline's tables of the view that is shown, and what of them is the same choice; null: nothing is compared. */
 function useBeside({ mapping }: Found, { steps, groups, choice }: Choices): Beside | null {
   const { view } = useAtom(state);
-  const base = useBaseline(0);
+  const base = useBaseline(firstCapture(useAtom(session)));
   const { data } = useReply(
     `${view} ${base}`,
     base === null || view === "advice"
@@ -180,6 +182,7 @@ function useMissing(wanted: Ref | null, table: Table | null, ops: string[]): voi
 
 function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) {
   const now = useAtom(state);
+  const own = firstCapture(useAtom(session));
   const { steps, groups, ops, choice } = choices;
   const all = ["", t("comm.all")] as const;
   return (
@@ -213,7 +216,7 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
         </>
       )}
       {chooses && now.view === "matrix" && <MatrixControls />}
-      {now.view !== "advice" && <BaselinePicker now={0} />}
+      {now.view !== "advice" && <BaselinePicker now={own} />}
     </div>
   );
 }

@@ -1,5 +1,7 @@
 /** Which data the pages of pipelines look at, and what the user says of the job. It outlives the pages; the address holds it. */
 import { Atom } from "../base/atom";
+import { firstCapture, isOpen } from "../model/captures";
+import { session } from "../model/session";
 import type { UrlPart } from "../model/url_state";
 
 /** What the user says of the job; not there: as found. */
@@ -27,6 +29,14 @@ const JOB_TEXTS: ReadonlySet<string> = new Set([
 
 export const cluster = new Atom(0);
 export const job = new Atom<Job>({});
+
+/** What was looked at is closed: the first that is open comes in its place. */
+session.listen(() => {
+  const opened = session.get();
+  if (opened !== null && !isOpen(opened, cluster.get())) {
+    cluster.set(firstCapture(opened));
+  }
+});
 
 export const jobParams = (): Record<string, string | number | boolean> =>
   Object.fromEntries(

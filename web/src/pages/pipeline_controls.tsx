@@ -1,6 +1,7 @@
 /** What is chosen above the chart: data, pipeline, step, colours, what lies below, arrows, figures, zoom. */
 import type { RefObject } from "preact";
 import { useAtom } from "../base/atom";
+import { nameOf, openCaptures } from "../model/captures";
 import { session } from "../model/session";
 import type { ChartView } from "../pipeline/chart_view";
 import { hasPhases, pipelinesOf } from "../pipeline/rows";
@@ -32,22 +33,19 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
   const drawn = useAtom(simulated);
   const steps = now === null ? [] : now.chart.steps;
   const pipelines = now === null ? [] : pipelinesOf(now.chart);
-  const clusters = known?.clusters ?? [];
+  const captures = openCaptures(known);
   return (
     <div class="pl-controls">
-      {clusters.length > 1 && (
+      {captures.length > 1 && (
         <label>
           {t("pipeline.cluster")}
           <select
             value={String(number)}
             onChange={(e) => cluster.set(Number(e.currentTarget.value))}
           >
-            {clusters.map((c, i) => (
+            {captures.map(([i, where]) => (
               <option key={i} value={String(i)}>
-                {c.path
-                  .split("/")
-                  .filter((p) => p !== "")
-                  .pop() ?? c.path}
+                {nameOf(where)}
               </option>
             ))}
           </select>
@@ -122,10 +120,10 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
             <option value="none">{t("pipeline.under-none")}</option>
             <option value="form">{t("pipeline.under-form")}</option>
             <option value="replay">{t("pipeline.under-replay")}</option>
-            {(known?.clusters ?? []).map(({ path }, i) =>
+            {openCaptures(known).map(([i, where]) =>
               i === number ? null : (
-                <option key={path} value={`beside:${i}`}>
-                  {t("pipeline.under-beside", path)}
+                <option key={i} value={`beside:${i}`}>
+                  {t("pipeline.under-beside", where)}
                 </option>
               ),
             )}

@@ -7,6 +7,7 @@ import { grouped } from "../base/format";
 import { duration } from "../base/time";
 import { register } from "../model/commands";
 import { sentenceOf } from "../model/notices";
+import { openCaptures } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { PlotChart } from "../panels/chart_plot";
@@ -104,7 +105,7 @@ function useAnswer(): Answered {
 function Bar({ schema, isRunning }: { schema: Schema | null; isRunning: boolean }) {
   const text = useAtom(draft);
   const of = useAtom(cluster);
-  const choices = useAtom(session)?.clusters ?? [];
+  const choices = openCaptures(useAtom(session));
   return (
     <div class="controls-row query-bar">
       <button
@@ -144,7 +145,7 @@ function Bar({ schema, isRunning }: { schema: Schema | null; isRunning: boolean 
         <Select
           label={t("pipeline.cluster")}
           value={String(of)}
-          options={choices.map((c, i) => [String(i), c.path] as const)}
+          options={choices.map(([i, path]) => [String(i), path] as const)}
           onChange={(i) => {
             cluster.set(Number(i));
             urlChanged();

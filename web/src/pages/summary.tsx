@@ -4,6 +4,8 @@ import { get } from "../api/client";
 import { registerUrl } from "../model/url_state";
 import { useAtom } from "../base/atom";
 import { useBaseline } from "../model/baseline";
+import { firstCapture } from "../model/captures";
+import { session } from "../model/session";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { t } from "../words";
 import { BaselinePicker } from "./beside_table";
@@ -18,9 +20,10 @@ import { part, state } from "./summary_state";
 export function SummaryPage() {
   const now = useAtom(state);
   useEffect(() => registerUrl(part), []);
+  const own = firstCapture(useAtom(session));
   const params = setupParams(now.setup);
   const placing = placeParams(now.setup);
-  const reply = useReply(JSON.stringify([params, placing]), async (signal) => ({
+  const reply = useReply(JSON.stringify([own, params, placing]), async (signal) => ({
     steps: await modeTable("step_trace_time", "ClusterStepTraceTime", params, signal),
     arranged: await get<{
       algorithm: Algorithm;
@@ -28,7 +31,7 @@ export function SummaryPage() {
       places?: (Place & { rank: number })[];
     }>("summary", placing, signal),
   }));
-  const base = useBaseline(0);
+  const base = useBaseline(own);
   const compared = useReply(
     JSON.stringify([params, base]),
     base === null
@@ -49,7 +52,7 @@ export function SummaryPage() {
   return (
     <main class="page">
       <BaseInfo steps={steps} />
-      <Beside error={base === null ? null : compared.error} />
+      <Beside now={own} error={base === null ? null : compared.error} />
       <Findings view="cluster_advice" verdict="cluster_verdict" title={t("summary.findings")} />
       {reply.error !== null ? (
         <Failed error={reply.error} retry={reply.retry} />
@@ -72,10 +75,10 @@ export function SummaryPage() {
   );
 }
 
-function Beside({ error }: { error: unknown }) {
+function Beside({ now, error }: { now: number; error: unknown }) {
   return (
     <div class="controls-row">
-      <BaselinePicker now={0} />
+      <BaselinePicker now={now} />
       {error !== null && <Failed error={error} />}
     </div>
   );

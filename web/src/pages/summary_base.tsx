@@ -3,6 +3,7 @@ import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { bytesText, grouped } from "../base/format";
 import { duration } from "../base/time";
+import { openCaptures } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { language, t, type Word } from "../words";
 import { captureFacts } from "./capture_facts";
@@ -54,7 +55,12 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
         <Fact name="summary.communication" value={t(`comm.from-marks-${marks}`)} />
       )}
       <Fact name="summary.format" value={[...new Set(known.map((r) => r.format))].join(", ")} />
-      <Fact name="summary.path" value={opened.clusters.map((c) => c.path).join(", ")} />
+      <Fact
+        name="summary.path"
+        value={openCaptures(opened)
+          .map(([, path]) => path)
+          .join(", ")}
+      />
     </dl>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
 import { useAtom } from "../base/atom";
 import { duration } from "../base/time";
+import { openCaptures } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { StackedBars } from "../panels/chart_bars";
@@ -37,7 +38,7 @@ export function WhatIfPage() {
     JSON.stringify([of, overrides, speaks]),
     wanted ? (signal) => get<Tables>("whatif", params, signal) : null,
   );
-  const choices = known?.clusters ?? [];
+  const choices = openCaptures(known);
   return (
     <main class="page">
       {choices.length > 1 && (
@@ -45,7 +46,7 @@ export function WhatIfPage() {
           <Select
             label={t("pipeline.cluster")}
             value={String(of)}
-            options={choices.map((c, i) => [String(i), c.path] as const)}
+            options={choices.map(([i, path]) => [String(i), path] as const)}
             onChange={(i) => {
               question.set(NOTHING);
               cluster.set(Number(i));

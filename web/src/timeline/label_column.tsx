@@ -265,6 +265,8 @@ function RankNote({ rank }: { rank: Rank }) {
         </span>
       ) : null;
     }
+    case "closed":
+      return null;
     case "waiting":
     case "failed":
       return (

@@ -1,0 +1,157 @@
+/** The captures that are open, each with the way to close it or to compare the others with it; and the way to open another one, of the
+ * folders that the server lets the page see. */
+import { useState } from "preact/hooks";
+import type { Session } from "../api/types";
+import { useAtom } from "../base/atom";
+import { baseline, baselineOf, chooseBaseline } from "../model/baseline";
+import {
+  closeCapture,
+  isOpen,
+  nameOf,
+  openCapture,
+  openCaptures,
+  readFolder,
+} from "../model/captures";
+import type { Folder } from "../model/captures";
+import { fail, notify } from "../model/notices";
+import { Icon } from "../panels/icons";
+import { t } from "../words";
+
+export function Captures({ opened }: { opened: Session }) {
+  const base = baselineOf(opened, useAtom(baseline));
+  const isOne = openCaptures(opened).length === 1;
+  return (
+    <ul class="captures">
+      {opened.clusters.map(
+        (cluster, i) =>
+          isOpen(opened, i) && (
+            <li key={i}>
+              <span class="mono break">{cluster.path}</span>
+              {!isOne && (
+                <>
+                  <button
+                    type="button"
+                    aria-pressed={base === i}
+                    title={t("captures.as-baseline-title")}
+                    onClick={() => chooseBaseline(base === i ? "none" : i)}
+                  >
+                    {t("captures.as-baseline")}
+                  </button>
+                  <button
+                    type="button"
+                    class="flat"
+                    aria-label={`${t("captures.close")}: ${cluster.path}`}
+                    title={t("captures.close")}
+                    onClick={() => void closeCapture(i).catch(fail)}
+                  >
+                    <Icon name="close" />
+                  </button>
+                </>
+              )}
+              {cluster.notes.map((note) => (
+                <p class="quiet">{note}</p>
+              ))}
+            </li>
+          ),
+      )}
+    </ul>
+  );
+}
+
+async function openPath(path: string): Promise<void> {
+  await openCapture(path);
+  notify("info", t("captures.opened", nameOf(path)));
+}
+
+export function OpenAnother() {
+  const [path, setPath] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [folder, setFolder] = useState<Folder | null>(null);
+  const open = (what: string): void => {
+    setBusy(true);
+    openPath(what)
+      .then(() => setPath(""), fail)
+      .finally(() => setBusy(false));
+  };
+  const browse = (where: string): void => {
+    readFolder(where).then(setFolder, fail);
+  };
+  return (
+    <details
+      class="open-another"
+      onToggle={(e) => e.currentTarget.open && folder === null && browse("")}
+    >
+      <summary>{t("captures.another")}</summary>
+      <form
+        class="controls-row"
+        onSubmit={(e) => {
+          e.preventDefault();
+          open(path.trim());
+        }}
+      >
+        <label class="fill">
+          {t("captures.path")}
+          <input
+            class="mono fill"
+            value={path}
+            placeholder={t("captures.path-hint")}
+            onInput={(e) => setPath(e.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary" disabled={isBusy || path.trim() === ""}>
+          {t("captures.open")}
+        </button>
+      </form>
+      {folder !== null && <Entries {...{ folder, browse, open, isBusy }} />}
+    </details>
+  );
+}
+
+interface EntriesProps {
+  folder: Folder;
+  browse: (path: string) => void;
+  open: (path: string) => void;
+  isBusy: boolean;
+}
+
+function Entries({ folder, browse, open, isBusy }: EntriesProps) {
+  return (
+    <>
+      {folder.path !== "" && (
+        <p class="controls-row">
+          <button type="button" onClick={() => browse("")}>
+            {t("captures.up")}
+          </button>
+          <span class="mono break">{folder.path}</span>
+        </p>
+      )}
+      {folder.entries.length === 0 && (
+        <p class="quiet">
+          {t(folder.path === "" ? "captures.no-folders" : "captures.empty-folder")}
+        </p>
+      )}
+      <ul class="captures scroll-y">
+        {folder.entries.map((entry) => (
+          <li key={entry.path}>
+            {entry.folder ? (
+              <button type="button" class="flat mono" onClick={() => browse(entry.path)}>
+                {entry.name}/
+              </button>
+            ) : (
+              <span class="mono break">{entry.name}</span>
+            )}
+            <button
+              type="button"
+              disabled={isBusy}
+              aria-label={`${t("captures.open")}: ${entry.name}`}
+              onClick={() => open(entry.path)}
+            >
+              {t("captures.open")}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {folder.left_out > 0 && <p class="quiet">{t("captures.left-out", folder.left_out)}</p>}
+    </>
+  );
+}

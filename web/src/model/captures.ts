@@ -1,0 +1,44 @@
+/** Captures that are open: which, and how they come and go without a restart (docs/serve-api.md, "Captures"). */
+import { get, post } from "../api/client";
+import type { Session } from "../api/types";
+import { session } from "./session";
+
+export const isOpen = (opened: Session | null, i: number): boolean =>
+  opened?.clusters[i] !== undefined && opened.clusters[i].closed !== true;
+
+/** Number and path of each. */
+export const openCaptures = (opened: Session | null): [number, string][] =>
+  (opened?.clusters ?? []).flatMap((c, i): [number, string][] =>
+    isOpen(opened, i) ? [[i, c.path]] : [],
+  );
+
+/** What pages without a choice of their own look at, as the server does. */
+export const firstCapture = (opened: Session | null): number => openCaptures(opened)[0]?.[0] ?? 0;
+
+/** "runs/new" -> "new" */
+export const nameOf = (path: string): string =>
+  path
+    .split("/")
+    .filter((part) => part !== "")
+    .pop() ?? path;
+
+export interface Folder {
+  path: string;
+  entries: { name: string; path: string; folder: boolean }[];
+  left_out: number;
+}
+
+export const readFolder = (path: string, signal?: AbortSignal): Promise<Folder> =>
+  get<Folder>("folder", { path }, signal);
+
+/** Its number. Ranks come with the next events. */
+export async function openCapture(path: string): Promise<number> {
+  const { cluster } = await post<{ cluster: number }>("open", { path });
+  session.set(await get<Session>("session"));
+  return cluster;
+}
+
+export async function closeCapture(cluster: number): Promise<void> {
+  await post("close", { cluster });
+  session.set(await get<Session>("session"));
+}
