@@ -10,9 +10,10 @@
 #include "run/run_whatif.h"
 #include "write/report/plan_text.h"
 
-static ps_plan_view plan_view_of(const ps_run *run) {
+static ps_plan_view plan_view_of(ps_lang lang, const ps_run *run) {
     const ps_result *r = &run->results[0];
-    return (ps_plan_view){.lacks = run->lacks,
+    return (ps_plan_view){.lang = lang,
+                          .lacks = run->lacks,
                           .plan = ps_result_table(r, "plan"),
                           .memory = ps_result_table(r, "plan_memory"),
                           .stages = ps_result_table(r, "plan_stages"),
@@ -44,7 +45,7 @@ static int show_plan(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) 
     (void)cluster;
     int status = ps_cli_whatif_failed(cli, run);
     const char *path = ps_cli_text(cli, "output");
-    const ps_plan_view view = plan_view_of(run);
+    const ps_plan_view view = plan_view_of(ps_cli_lang(cli), run);
     if (status != PS_EXIT_OK || view.plan == NULL || view.stages == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }
@@ -93,6 +94,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_ANALYSIS(head_bytes)},
     {PS_ROW_ANALYSIS(weight_share)},
     {PS_ROW_ANALYSIS(plan_row)},
+    {PS_ROW_ANALYSIS(lang)},
     {.short_name = 'o',
      .or_terminal = true,
      PS_ROW_PATH(NULL, "output", "FILE", NULL,

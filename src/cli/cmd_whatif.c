@@ -42,6 +42,7 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     const ps_table *timeline = ps_result_table(&run->results[0], "whatif_timeline");
     const char *path = ps_cli_text(cli, "output");
     ps_whatif_view view = ps_run_whatif_view(run, cluster);
+    view.lang = ps_cli_lang(cli);
     if (status != PS_EXIT_OK || view.job == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }
@@ -101,6 +102,7 @@ static const ps_option OPTIONS[] = {
                  "the ops as they would run (.pftrace, .json.gz: the answer of --without and "
                  "--scale, else the ideal steps) instead of text on the terminal")},
     {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
+    {PS_ROW_ANALYSIS(lang)},
     {PS_ROW_ANALYSIS(without)},
     {PS_ROW_ANALYSIS(scale)},
     {PS_ROW_ANALYSIS(set)},

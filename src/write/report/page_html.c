@@ -293,9 +293,10 @@ void ps_html_tile(ps_html_page *p, const char *value, const char *what) {
 
 /* --- the frame ------------------------------------------------------------------------------------------------------- */
 
-void ps_html_begin(ps_html_page *p, const char *what, const char *title) {
+void ps_html_begin(ps_html_page *p, ps_lang lang, const char *what, const char *title) {
+    ps_buf_addf(p->out, "<!DOCTYPE html>\n<html lang=\"%s\">\n", PS_SAY(lang, "en", "zh-CN"));
     ps_buf_add_str(p->out,
-                   "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                   "<head>\n<meta charset=\"utf-8\">\n"
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                    "style-src 'unsafe-inline'; img-src data:\">\n"
                    "<meta name=\"viewport\" content=\"width=device-width\">\n"

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/lang.h"
 #include "model/table.h"
 
 typedef struct ps_html_page {
@@ -18,7 +19,7 @@ typedef struct ps_html_page {
 } ps_html_page;
 
 /* From the document type to the beginning of its body; "WHAT TITLE" is its title. And the end. */
-void ps_html_begin(ps_html_page *p, const char *what, const char *title);
+void ps_html_begin(ps_html_page *p, ps_lang lang, const char *what, const char *title);
 void ps_html_end(ps_html_page *p);
 
 /* Text, escaped; control characters become blanks: they mean nothing on a page. The others are put as they are. */

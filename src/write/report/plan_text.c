@@ -42,21 +42,30 @@ static plan_doubt doubt_of(const ps_table *plan) {
     return d;
 }
 
-static void put_doubt(ps_buf *out, const ps_table *plan, const ps_text_style *style) {
+static void put_doubt(ps_buf *out, ps_lang lang, const ps_table *plan, const ps_text_style *style) {
     plan_doubt d = doubt_of(plan);
     const char *const why[] = {
-        d.is_unexplained ? "the replay misses the measured step" : NULL,
-        d.is_spread ? "layers of the stages in between differ" : NULL,
-        d.is_slow_machine ? "workers of a stage are not alike" : NULL,
+        d.is_unexplained
+            ? PS_SAY(lang, "the replay misses the measured step", "仿真与实测 step 不符")
+            : NULL,
+        d.is_spread ? PS_SAY(lang, "layers of the stages in between differ", "中间各阶段的层不一致")
+                    : NULL,
+        d.is_slow_machine
+            ? PS_SAY(lang, "workers of a stage are not alike", "同阶段的 worker 不一致")
+            : NULL,
     };
     ps_buf text = {0};
     for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
         if (why[i] != NULL) {
-            ps_buf_addf(&text, "%s%s", text.len > 0 ? ", " : "Before you paste: ", why[i]);
+            ps_buf_addf(&text, "%s%s",
+                        text.len > 0 ? PS_SAY(lang, ", ", "、")
+                                     : PS_SAY(lang, "Before you paste: ", "粘贴之前请注意："),
+                        why[i]);
         }
     }
     if (text.len > 0) {
-        ps_buf_add_str(&text, " (see above), so a step may take longer than planned.");
+        ps_buf_add_str(&text, PS_SAY(lang, " (see above), so a step may take longer than planned.",
+                                     "（见上），因此实际 step 可能比计划更长。"));
         ps_wrap(out, ps_buf_str(&text), 0, 0, style->width);
         ps_buf_add_str(out, "\n\n");
     }
@@ -69,19 +78,25 @@ static void put_line(ps_buf *out, const ps_table *plan, const char *what, const 
     }
 }
 
-static void put_plan_text_lines(ps_buf *out, const ps_table *plan, const ps_text_style *style) {
+static void put_plan_text_lines(ps_buf *out, const ps_plan_view *view, const ps_text_style *style) {
+    const ps_table *plan = view->plan;
+    const ps_lang lang = view->lang;
     if (ps_view_int(plan, 0, "keeps_no_limits") != 0) {
         return;
     }
     if (ps_view_is_null(plan, 0, "num_layer_list")) {
         ps_buf_addf(
-            out,
-            "No lines to paste for it: how layers lie on several chunks of a stage is not measured.\n");
+            out, "%s\n",
+            PS_SAY(lang,
+                   "No lines to paste for it: how layers lie on several chunks of a stage is "
+                   "not measured.",
+                   "没有可粘贴的配置：同一阶段多个 chunk 各含哪些层没有测量。"));
         return;
     }
-    put_doubt(out, plan, style);
-    ps_buf_addf(out, "Lines to paste:\n\n  %-12s --pipeline-model-parallel-layout \"%s\"\n",
-                "Megatron-LM", ps_view_text(plan, 0, "pipeline_model_parallel_layout"));
+    put_doubt(out, lang, plan, style);
+    ps_buf_addf(out, "%s\n\n  %-12s --pipeline-model-parallel-layout \"%s\"\n",
+                PS_SAY(lang, "Lines to paste:", "可粘贴的配置："), "Megatron-LM",
+                ps_view_text(plan, 0, "pipeline_model_parallel_layout"));
     ps_buf_addf(out, "  %-12s --num-layer-list %s\n", "MindSpeed",
                 ps_view_text(plan, 0, "num_layer_list"));
     put_line(out, plan, "PyTorch", "split_points");
@@ -317,13 +332,17 @@ static void put_schedule_lines(ps_buf *out, const ps_plan_view *view, const ps_t
     const ps_table *lines = view->schedule_lines;
     if (lines->n_rows > 0) {
         ps_buf_add_char(out, '\n');
-        put_doubt(out, view->plan, style);
+        put_doubt(out, view->lang, view->plan, style);
     }
     ps_buf_add_str(
         out,
         lines->n_rows > 0
-            ? "To paste for that plan:\n\n"
-            : "\nThere is no line to paste for that plan: no option of a framework for it is known.\n");
+            ? PS_SAY(view->lang, "To paste for that plan:\n\n", "该计划可粘贴的配置：\n\n")
+            : PS_SAY(
+                  view->lang,
+                  "\nThere is no line to paste for that plan: no option of a framework for it is "
+                  "known.\n",
+                  "\n该计划没有可粘贴的配置：未知框架的对应选项。\n"));
     for (size_t r = 0; r < lines->n_rows; r++) {
         put_text_block(out, ps_view_text(lines, r, "framework"), ps_view_text(lines, r, "line"));
     }
@@ -349,14 +368,18 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
                                    const ps_text_style *style, ps_err *err) {
     char text[640];
     if (view->schedules == NULL) {
-        (void)snprintf(text, sizeof text, "\nOther schedules are not planned: %s.",
-                       ps_view_text(view->plan, 0, "why_no_schedules"));
+        (void)snprintf(
+            text, sizeof text,
+            PS_SAY(view->lang, "\nOther schedules are not planned: %s.", "\n未计划其他调度：%s。"),
+            ps_view_text(view->plan, 0, "why_no_schedules"));
         put_paragraph(out, text + 1, style);
         return PS_OK;
     }
     const char *unnamed = ps_view_text(view->plan, 0, "why_unnamed");
     if (unnamed[0] != '\0') {
-        (void)snprintf(text, sizeof text, "Plans are compared with the measured order: %s.\n",
+        (void)snprintf(text, sizeof text,
+                       PS_SAY(view->lang, "Plans are compared with the measured order: %s.\n",
+                              "计划与实测的顺序比较：%s。\n"),
                        unnamed);
         put_paragraph(out, text, style);
     }
@@ -364,16 +387,27 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
     ps_buf_add_char(out, '\n');
     put_paragraph(
         out,
-        "Layers: of the pieces along the way through the model; x 2: pieces on each stage. Held: layers x microbatches "
-        "whose activations the fullest stage keeps. Beaten by: a plan that is no worse in step, held layers and copies "
-        "of weights, and better in one.",
+        PS_SAY(
+            view->lang,
+            "Layers: of the pieces along the way through the model; x 2: pieces on each stage. Held: "
+            "layers x microbatches whose activations the fullest stage keeps. Beaten by: a plan that is "
+            "no worse in step, held layers and copies of weights, and better in one.",
+            "layers：模型依次各段的层数；x 2：每个阶段的段数。held：保有最多的阶段所保有激活的层数 x microbatch "
+            "数。beaten by：在 step、保有量、权重份数上都不更差且有一项更好的计划。"),
         style);
     if (is_any_proven(view->schedules, false)) {
         put_paragraph(
             out,
             is_any_proven(view->schedules, true)
-                ? "Some splits are the best that were found, not proven to be the best there are (--json says which)."
-                : "The splits are the best that were found, not proven to be the best there are.",
+                ? PS_SAY(
+                      view->lang,
+                      "Some splits are the best that were found, not proven to be the best there are "
+                      "(--json says which).",
+                      "部分划分是找到的最好的，未证明是最优（--json 会说明是哪些）。")
+                : PS_SAY(
+                      view->lang,
+                      "The splits are the best that were found, not proven to be the best there are.",
+                      "这些划分是找到的最好的，未证明是最优。"),
             style);
     }
     put_paragraph(out, ps_view_text(view->plan, 0, "note"), style);
@@ -391,7 +425,7 @@ ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
                            ps_err *err) {
     ps_lacks_say(view->lacks, "", "\n", out);
     char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
-    size_t n = ps_plan_sentences(PS_ENGLISH, view->plan, sentences);
+    size_t n = ps_plan_sentences(view->lang, view->plan, sentences);
     for (size_t i = 0; i < n; i++) {
         put_paragraph(out, sentences[i], style);
     }
@@ -402,7 +436,7 @@ ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
         code = ps_write_table_text(view->memory, style, out, err);
         ps_buf_addf(out, "\n");
     }
-    put_plan_text_lines(out, view->plan, style);
+    put_plan_text_lines(out, view, style);
     ps_buf_addf(out, "\n");
     code = code == PS_OK ? put_other_schedules(out, view, style, err) : code;
     if (code == PS_OK && view->left_out != NULL) {

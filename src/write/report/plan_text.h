@@ -19,6 +19,7 @@ size_t ps_plan_sentences(ps_lang lang, const ps_table *plan,
 
 /* Tables that are not there are NULL. */
 typedef struct ps_plan_view {
+    ps_lang lang;          /* of sentences; columns and titles of tables are English */
     const ps_table *lacks; /* what is not in it because it failed (model/lacks.h) */
     const ps_table *plan, *stages;
     const ps_table *memory; /* what sizes of the memory the capture told, and from where */

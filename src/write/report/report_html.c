@@ -329,7 +329,7 @@ static void put_kernels(page *p) {
 
 ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *err) {
     page p = {.view = view, .html = {.out = out, .place_name = ps_view_place_name(view)}};
-    ps_html_begin(&p.html, "Report", view->title);
+    ps_html_begin(&p.html, view->lang, PS_SAY(view->lang, "Report", "报告"), view->title);
     put_top(&p);
     put_report_html_findings(&p);
     if (view->overview != NULL && view->overview->n_rows > 0) {

@@ -18,23 +18,29 @@ static void put_step_tile(ps_html_page *p, const ps_table *t, const char *column
 static void put_whatif_page_top(ps_html_page *p, const ps_whatif_view *view) {
     const ps_table *t = view->job;
     char text[64];
-    ps_html_tag(p, "<h1>What if", view->title[0] != '\0' ? ": " : "", "");
+    const ps_lang lang = view->lang;
+    ps_html_tag(p, PS_SAY(lang, "<h1>What if", "<h1>假设分析"), view->title[0] != '\0' ? ": " : "",
+                "");
     ps_html_tag(p, "", view->title, "</h1>\n");
-    ps_buf_addf(p->out, "<p class=quiet>%lld workers: %lld stages x %lld replicas; %lld steps",
+    ps_buf_addf(p->out,
+                PS_SAY(lang, "<p class=quiet>%lld workers: %lld stages x %lld replicas; %lld steps",
+                       "<p class=quiet>%lld 个 worker：%lld 个阶段 x %lld 个副本；%lld 个 step"),
                 (long long)ps_view_int(t, 0, "workers"), (long long)ps_view_int(t, 0, "stages"),
                 (long long)ps_view_int(t, 0, "replicas"), (long long)ps_view_int(t, 0, "steps"));
     if (ps_view_int(t, 0, "steps_left_out") > 0) {
-        ps_buf_addf(p->out, "; %lld left out: ", (long long)ps_view_int(t, 0, "steps_left_out"));
+        ps_buf_addf(p->out, PS_SAY(lang, "; %lld left out: ", "；%lld 个未计入："),
+                    (long long)ps_view_int(t, 0, "steps_left_out"));
         ps_html_text(p, ps_view_text(t, 0, "why_left_out"));
     }
     ps_buf_add_str(p->out, "</p>\n<div class=tiles>\n");
-    put_step_tile(p, t, "measured", "a step, measured");
-    put_step_tile(p, t, "no_delay", "replayed, no launch delays");
-    put_step_tile(p, t, "ideal", "ideal: every op as usual");
+    put_step_tile(p, t, "measured", PS_SAY(lang, "a step, measured", "实测 step"));
+    put_step_tile(p, t, "no_delay", PS_SAY(lang, "replayed, no launch delays", "仿真，无下发延迟"));
+    put_step_tile(p, t, "ideal",
+                  PS_SAY(lang, "ideal: every op as usual", "理想：算子均为通常时长"));
     (void)snprintf(text, sizeof text, "%.3f", ps_view_real(t, 0, "slowdown"));
-    ps_html_tile(p, text, "slowdown");
+    ps_html_tile(p, text, PS_SAY(lang, "slowdown", "变慢倍数"));
     char waste[PS_WHATIF_WASTE];
-    ps_html_tile(p, ps_whatif_waste(view, waste), "waste");
+    ps_html_tile(p, ps_whatif_waste(view, waste), PS_SAY(lang, "waste", "浪费"));
     ps_buf_add_str(p->out, "</div>\n");
     char doubts[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT];
     size_t n = ps_whatif_doubts(view, doubts);
@@ -43,24 +49,30 @@ static void put_whatif_page_top(ps_html_page *p, const ps_whatif_view *view) {
     }
 }
 
-static void put_whatif_page_causes(ps_html_page *p, const ps_table *c) {
-    ps_buf_add_str(p->out, "<h2>Causes</h2>\n");
+static void put_whatif_page_causes(ps_html_page *p, ps_lang lang, const ps_table *c) {
+    ps_html_tag(p, "<h2>", PS_SAY(lang, "Causes", "原因"), "</h2>\n");
     for (size_t r = 0; r < c->n_rows; r++) {
         bool holds = strcmp(ps_view_text(c, r, "holds"), "yes") == 0;
         ps_buf_addf(p->out, "<div class=\"card %s\"><div class=head><h3>", holds ? "high" : "info");
         ps_html_tag(p, "", ps_view_text(c, r, "cause"), "</h3>");
         if (ps_view_is_null(c, r, "figure")) {
-            ps_buf_add_str(p->out, "<span class=chip>unknown</span>");
+            ps_html_tag(p, "<span class=chip>", PS_SAY(lang, "unknown", "未知"), "</span>");
         } else {
             double figure = ps_view_real(c, r, "figure");
             ps_buf_addf(p->out,
-                        "<span class=chip>%s</span><span class=gain>%.2f, threshold %.2f</span>",
-                        holds ? "holds" : "does not hold", fabs(figure) < 0.005 ? 0 : figure,
-                        ps_view_real(c, r, "threshold"));
+                        PS_SAY(lang,
+                               "<span class=chip>%s</span><span class=gain>%.2f, threshold "
+                               "%.2f</span>",
+                               "<span class=chip>%s</span><span class=gain>%.2f，阈值 "
+                               "%.2f</span>"),
+                        holds ? PS_SAY(lang, "holds", "成立")
+                              : PS_SAY(lang, "does not hold", "不成立"),
+                        fabs(figure) < 0.005 ? 0 : figure, ps_view_real(c, r, "threshold"));
         }
         ps_html_tag(p, "</div><p>", ps_view_text(c, r, "evidence"), "</p>");
         if (holds) {
-            ps_html_tag(p, "<p class=quiet>Try: ", ps_view_text(c, r, "remedy"), "</p>");
+            ps_html_tag(p, PS_SAY(lang, "<p class=quiet>Try: ", "<p class=quiet>建议："),
+                        ps_view_text(c, r, "remedy"), "</p>");
         }
         ps_buf_add_str(p->out, "</div>\n");
     }
@@ -89,8 +101,11 @@ static void put_whatif_page_map(ps_html_page *p, const ps_whatif_view *view) {
     if (t->n_rows > MAP_MOST || columns == 0) {
         ps_buf_addf(
             p->out,
-            "<h2>Workers</h2>\n<p class=quiet>%zu workers are too many for a map: -o FILE.json has them "
-            "all</p>\n",
+            PS_SAY(view->lang,
+                   "<h2>Workers</h2>\n<p class=quiet>%zu workers are too many for a map: "
+                   "-o FILE.json has them all</p>\n",
+                   "<h2>Worker</h2>\n<p class=quiet>%zu 个 worker 过多，不画成图：全部见 -o "
+                   "FILE.json</p>\n"),
             t->n_rows);
         return;
     }
@@ -100,8 +115,13 @@ static void put_whatif_page_map(ps_html_page *p, const ps_whatif_view *view) {
     }
     ps_buf_add_str(
         p->out,
-        "<h2>Workers</h2>\n<p class=quiet>slowdown of each worker: the lower one of its stage's and its "
-        "replica's; the bar fills up to the slowest</p>\n<div class=scroll><table><tr><th>stage</th>");
+        PS_SAY(
+            view->lang,
+            "<h2>Workers</h2>\n<p class=quiet>slowdown of each worker: the lower one of its stage's "
+            "and its replica's; the bar fills up to the slowest</p>\n<div "
+            "class=scroll><table><tr><th>stage</th>",
+            "<h2>Worker</h2>\n<p class=quiet>各 worker 的变慢倍数：取其阶段与其副本中较小者；色条按最慢者填满"
+            "</p>\n<div class=scroll><table><tr><th>阶段</th>"));
     for (size_t c = 0; c < columns; c++) {
         ps_buf_addf(p->out, "<th class=n>dp %lld</th>", (long long)ps_view_int(t, c, "replica"));
     }
@@ -124,17 +144,18 @@ static void put_whatif_page_map(ps_html_page *p, const ps_whatif_view *view) {
 
 ps_code ps_write_whatif_html(const ps_whatif_view *view, ps_buf *out, ps_err *err) {
     ps_html_page p = {.out = out, .place_name = ""};
-    ps_html_begin(&p, "What if", view->title);
+    const ps_lang lang = view->lang;
+    ps_html_begin(&p, lang, PS_SAY(lang, "What if", "假设分析"), view->title);
     put_whatif_page_top(&p, view);
     ps_html_lacks(&p, view->lacks);
-    put_whatif_page_causes(&p, view->causes);
-    put_section(&p, "The question", view->answer);
-    put_section(&p, "Repairs", view->repairs);
+    put_whatif_page_causes(&p, lang, view->causes);
+    put_section(&p, PS_SAY(lang, "The question", "所问"), view->answer);
+    put_section(&p, PS_SAY(lang, "Repairs", "改进"), view->repairs);
     put_whatif_page_map(&p, view);
-    put_section(&p, "Kinds of ops", view->kinds);
-    put_section(&p, "Stages", view->stages);
-    put_section(&p, "Replicas", view->replicas);
-    put_section(&p, "Steps", view->steps);
+    put_section(&p, PS_SAY(lang, "Kinds of ops", "算子种类"), view->kinds);
+    put_section(&p, PS_SAY(lang, "Stages", "阶段"), view->stages);
+    put_section(&p, PS_SAY(lang, "Replicas", "副本"), view->replicas);
+    put_section(&p, PS_SAY(lang, "Steps", "Step"), view->steps);
     ps_html_end(&p);
     ps_arena_fini(&p.arena);
     return p.failed || !ps_buf_ok(out) ? ps_fail_nomem(err) : PS_OK;

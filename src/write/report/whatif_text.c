@@ -1,11 +1,11 @@
 #include "write/report/whatif_text.h"
-#include "base/num.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
+#include "base/utf8.h"
 #include "model/lacks.h"
 #include "write/out/wrap.h"
 #include "write/out/writers.h"
@@ -13,6 +13,10 @@
 
 /* Below it an ideal step is longer than the replay by more than rounding and noise explain. */
 #define LEAST_SLOWDOWN 0.99
+
+/* Of what a line of step times says it is. */
+#define STEP_COLUMNS 48
+#define FIGURE_COLUMNS 7
 
 /* --- the verdict --------------------------------------------------------------------------------------------------- */
 
@@ -34,24 +38,32 @@ static void put_paragraph(ps_buf *out, size_t width, size_t first, size_t indent
 
 static void put_head(ps_buf *out, const ps_whatif_view *view) {
     const ps_table *t = view->job;
-    ps_buf_addf(out, "%s%swhat if: %lld workers (%lld stages x %lld replicas), %lld step%s",
-                view->title, view->title[0] != '\0' ? " · " : "",
-                (long long)ps_view_int(t, 0, "workers"), (long long)ps_view_int(t, 0, "stages"),
-                (long long)ps_view_int(t, 0, "replicas"), (long long)ps_view_int(t, 0, "steps"),
-                ps_view_int(t, 0, "steps") == 1 ? "" : "s");
+    const ps_lang lang = view->lang;
+    ps_buf_addf(
+        out,
+        PS_SAY(lang, "%s%swhat if: %lld workers (%lld stages x %lld replicas), %lld step%s",
+               "%s%s假设分析：%lld 个 worker（%lld 个阶段 x %lld 个副本），%lld 个 step%.0s"),
+        view->title, view->title[0] != '\0' ? " · " : "", (long long)ps_view_int(t, 0, "workers"),
+        (long long)ps_view_int(t, 0, "stages"), (long long)ps_view_int(t, 0, "replicas"),
+        (long long)ps_view_int(t, 0, "steps"), ps_view_int(t, 0, "steps") == 1 ? "" : "s");
     if (ps_view_int(t, 0, "steps_left_out") > 0) {
-        ps_buf_addf(out, "; %lld left out: %s", (long long)ps_view_int(t, 0, "steps_left_out"),
+        ps_buf_addf(out, PS_SAY(lang, "; %lld left out: %s", "；%lld 个未计入：%s"),
+                    (long long)ps_view_int(t, 0, "steps_left_out"),
                     ps_view_text(t, 0, "why_left_out"));
     }
     ps_buf_addf(out, "\n\n");
 }
 
-static void put_step_line(ps_buf *out, const char *what, int64_t ns, const char *of,
+/* `of`: of what `percent` is; NULL nothing. */
+static void put_step_line(ps_buf *out, ps_lang lang, const char *what, int64_t ns, const char *of,
                           double percent) {
     const ps_ns_text time = ps_ns_text_of(ns);
-    ps_buf_addf(out, "  %-48s %10s", what, time.text);
+    size_t columns = ps_utf8_columns(what, strlen(what));
+    ps_buf_addf(out, "  %s", what);
+    ps_buf_add_fill(out, ' ', columns < STEP_COLUMNS ? STEP_COLUMNS - columns : 0);
+    ps_buf_addf(out, " %10s", time.text);
     if (of != NULL) {
-        ps_buf_addf(out, "   %+.1f %% of %s", percent, of);
+        ps_buf_addf(out, PS_SAY(lang, "   %+.1f %% of %s", "   %+.1f %%（相对%s）"), percent, of);
     }
     ps_buf_addf(out, "\n");
 }
@@ -140,7 +152,7 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
 
 const char *ps_whatif_waste(const ps_whatif_view *view, char out[PS_WHATIF_WASTE]) {
     bool has_none = ps_view_is_null(view->job, 0, "waste");
-    (void)snprintf(out, PS_WHATIF_WASTE, has_none ? "none" : "%.1f %%",
+    (void)snprintf(out, PS_WHATIF_WASTE, has_none ? PS_SAY(view->lang, "none", "无") : "%.1f %%",
                    ps_view_real(view->job, 0, "waste"));
     return out;
 }
@@ -151,16 +163,30 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
     int64_t measured = ps_view_int(t, 0, "measured");
     int64_t real = ps_view_int(t, 0, "no_delay");
     int64_t ideal = ps_view_int(t, 0, "ideal");
-    put_step_line(out, "step as measured (mean)", measured, NULL, 0);
-    put_step_line(out, "replayed: measured ops, no launch delays", real, "the measured step",
+    const ps_lang lang = view->lang;
+    put_step_line(out, lang, PS_SAY(lang, "step as measured (mean)", "实测 step（平均）"), measured,
+                  NULL, 0);
+    put_step_line(out, lang,
+                  PS_SAY(lang, "replayed: measured ops, no launch delays",
+                         "仿真：实测时长的算子，无下发延迟"),
+                  real, PS_SAY(lang, "the measured step", "实测 step"),
                   100 * ((double)real / (double)measured - 1));
-    put_step_line(out, "ideal: every op as long as usual for its kind", ideal, "the replay",
+    put_step_line(out, lang,
+                  PS_SAY(lang, "ideal: every op as long as usual for its kind",
+                         "理想：每个算子都为其种类的通常时长"),
+                  ideal, PS_SAY(lang, "the replay", "仿真"),
                   100 * ((double)ideal / (double)real - 1));
     put_paragraph(
-        out, width, 2, 2,
-        "usual: of computing the mean of all workers, slow ones included; of communication the median");
+        out, width, 2, 2, "%s",
+        PS_SAY(
+            lang,
+            "usual: of computing the mean of all workers, slow ones included; of communication the "
+            "median",
+            "通常时长：计算取全部 worker 的平均（含慢者），通信取中位数"));
     char waste[PS_WHATIF_WASTE];
-    ps_buf_addf(out, "  slowdown %.3f: %s of the job's time is waste\n",
+    ps_buf_addf(out,
+                PS_SAY(lang, "  slowdown %.3f: %s of the job's time is waste\n",
+                       "  变慢倍数 %.3f：作业时间的 %s 被浪费\n"),
                 ps_view_real(t, 0, "slowdown"), ps_whatif_waste(view, waste));
     char doubts[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT];
     size_t n = ps_whatif_doubts(view, doubts);
@@ -172,22 +198,30 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
 
 static void put_verdict(ps_buf *out, const ps_whatif_view *view, size_t width) {
     const ps_table *c = view->causes;
+    const ps_lang lang = view->lang;
     size_t n = 0;
     for (size_t r = 0; r < c->n_rows; r++) {
         if (strcmp(ps_view_text(c, r, "holds"), "yes") == 0) {
-            put_paragraph(out, width, 0, 4, "%s %s: %s.",
-                          n++ == 0 ? "Cause:" : "Also:", ps_view_text(c, r, "cause"),
-                          ps_view_text(c, r, "evidence"));
-            put_paragraph(out, width, 4, 4, "Try: %s.", ps_view_text(c, r, "remedy"));
+            put_paragraph(out, width, 0, 4, PS_SAY(lang, "%s %s: %s.", "%s%s：%s。"),
+                          n++ == 0 ? PS_SAY(lang, "Cause:", "原因：")
+                                   : PS_SAY(lang, "Also:", "此外："),
+                          ps_view_text(c, r, "cause"), ps_view_text(c, r, "evidence"));
+            put_paragraph(out, width, 4, 4, PS_SAY(lang, "Try: %s.", "建议：%s。"),
+                          ps_view_text(c, r, "remedy"));
         }
     }
     if (n == 0) {
-        ps_buf_addf(out, "No cause stands out (thresholds below).\n");
+        ps_buf_addf(out, "%s\n",
+                    PS_SAY(lang, "No cause stands out (thresholds below).",
+                           "没有突出的原因（阈值见下）。"));
     }
     for (size_t r = 0; r < view->repairs->n_rows; r++) {
         if (ps_view_int(view->repairs, r, "order") == 1) {
             put_paragraph(out, width, 0, 4,
-                          "First repair: %s. As fast as usual, a step takes %s (%.1f %% less).",
+                          PS_SAY(lang,
+                                 "First repair: %s. As fast as usual, a step takes %s (%.1f %% "
+                                 "less).",
+                                 "首先改进：%s。恢复通常速度后，每个 step %s（减少 %.1f %%）。"),
                           ps_view_text(view->repairs, r, "repair"),
                           ps_ns_text_of(ps_view_int(view->repairs, r, "step")).text,
                           ps_view_real(view->repairs, r, "gain share"));
@@ -225,7 +259,7 @@ static void put_whatif_text_map(ps_buf *out, const ps_table *t, int64_t n_stages
 }
 
 /* The slowest of many, and how many others there are. */
-static void put_slowest(ps_buf *out, const ps_table *t) {
+static void put_slowest(ps_buf *out, ps_lang lang, const ps_table *t) {
     double below = INFINITY;
     size_t n = 0;
     while (n < MOST_SLOWEST && n < t->n_rows) {
@@ -237,7 +271,9 @@ static void put_slowest(ps_buf *out, const ps_table *t) {
         for (size_t r = 0; r < t->n_rows && n < MOST_SLOWEST; r++) {
             if (ps_view_real(t, r, "slowdown") >= next && ps_view_real(t, r, "slowdown") < below) {
                 put_worker(out, t, r);
-                ps_buf_addf(out, "  rank %lld (stage %lld, replica %lld)\n",
+                ps_buf_addf(out,
+                            PS_SAY(lang, "  rank %lld (stage %lld, replica %lld)\n",
+                                   "  rank %lld（阶段 %lld，副本 %lld）\n"),
                             (long long)ps_view_int(t, r, "rank"),
                             (long long)ps_view_int(t, r, "stage"),
                             (long long)ps_view_int(t, r, "replica"));
@@ -247,34 +283,47 @@ static void put_slowest(ps_buf *out, const ps_table *t) {
         below = next;
     }
     if (n < t->n_rows) {
-        ps_buf_addf(out, "  and %zu workers that are no slower: -o FILE.json has all\n",
+        ps_buf_addf(out,
+                    PS_SAY(lang, "  and %zu workers that are no slower: -o FILE.json has all\n",
+                           "  另有 %zu 个不更慢的 worker：全部见 -o FILE.json\n"),
                     t->n_rows - n);
     }
 }
 
 static void put_workers(ps_buf *out, const ps_whatif_view *view) {
     int64_t n_replicas = ps_view_int(view->job, 0, "replicas");
-    ps_buf_addf(out, "slowdown of each worker: the lower one of its stage's and its replica's\n\n");
+    const ps_lang lang = view->lang;
+    ps_buf_addf(out, "%s\n\n",
+                PS_SAY(lang,
+                       "slowdown of each worker: the lower one of its stage's and its replica's",
+                       "各 worker 的变慢倍数：取其阶段与其副本中较小者"));
     if (n_replicas > MAP_MOST_COLUMNS || ps_view_int(view->job, 0, "tp") > 1) {
-        put_slowest(out, view->workers);
+        put_slowest(out, lang, view->workers);
     } else {
         put_whatif_text_map(out, view->workers, ps_view_int(view->job, 0, "stages"), n_replicas);
     }
-    ps_buf_addf(out, "* the slowest 3 %% of the workers\n\n");
+    ps_buf_addf(out,
+                PS_SAY(lang, "* the slowest 3 %% of the workers\n\n", "* 最慢的 3 %% worker\n\n"));
 }
 
-static void put_whatif_text_causes(ps_buf *out, const ps_table *c, size_t width) {
-    ps_buf_addf(out, "causes: figure, threshold, evidence\n\n");
+static void put_whatif_text_causes(ps_buf *out, const ps_whatif_view *view, size_t width) {
+    const ps_table *c = view->causes;
+    ps_buf_addf(
+        out, "%s\n\n",
+        PS_SAY(view->lang, "causes: figure, threshold, evidence", "原因：数值、阈值、依据"));
     for (size_t r = 0; r < c->n_rows; r++) {
-        char figure[32] = "unknown";
+        char figure[32];
+        (void)snprintf(figure, sizeof figure, "%s", PS_SAY(view->lang, "unknown", "未知"));
         if (!ps_view_is_null(c, r, "figure")) {
             double value = ps_view_real(c, r, "figure");
             (void)snprintf(figure, sizeof figure, "%.2f", fabs(value) < 0.005 ? 0 : value);
         }
-        put_paragraph(out, width, 2, CAUSE_TEXT, "%-17s %-4s %7s  > %.2f  %s",
+        int columns = (int)ps_utf8_columns(figure, strlen(figure));
+        put_paragraph(out, width, 2, CAUSE_TEXT, "%-17s %-4s %*s%s  > %.2f  %s",
                       ps_view_text(c, r, "cause"),
-                      ps_view_is_null(c, r, "figure") ? "?" : ps_view_text(c, r, "holds"), figure,
-                      ps_view_real(c, r, "threshold"), ps_view_text(c, r, "evidence"));
+                      ps_view_is_null(c, r, "figure") ? "?" : ps_view_text(c, r, "holds"),
+                      FIGURE_COLUMNS - columns, "", figure, ps_view_real(c, r, "threshold"),
+                      ps_view_text(c, r, "evidence"));
     }
 }
 
@@ -298,6 +347,6 @@ ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *st
     code = code == PS_OK ? put_titled(out, view->kinds, style, err) : code;
     code = code == PS_OK ? put_titled(out, view->stages, style, err) : code;
     put_workers(out, view);
-    put_whatif_text_causes(out, view->causes, style->width);
+    put_whatif_text_causes(out, view, style->width);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }

@@ -13,7 +13,7 @@
 
 /* All tables of a result; those that are missing are NULL. */
 typedef struct ps_whatif_view {
-    ps_lang lang;          /* of what is to be known; the rest is English */
+    ps_lang lang;          /* of sentences; columns and titles of tables are English */
     const char *title;     /* may be "" */
     const ps_table *lacks; /* what is not in it because it failed (model/lacks.h), or NULL */
     const ps_table *job, *steps, *kinds, *stages, *replicas, *workers, *causes, *repairs, *answer,
