@@ -2,6 +2,7 @@
 """Ranks while they are served: read in the background, some cannot be, files vanish and change."""
 import contextlib
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -42,6 +43,24 @@ class Ranks(serving.Case):
                 del r["bytes"]  # more is kept as more is asked
             self.assertEqual(seen, ranks)
             self.assertEqual(sorted(r["slices"] for r in seen.values()), [3000] * 4)
+
+    def test_operators_of_a_kind_have_one_tint(self):
+        names = ["hcom_send__860_3_1", "hcom_send__12_0_1", "hcom_send__860_4_1", "hcom_send", "aten::mm", "Conv2D_10", "x__"]
+        for i, name in enumerate(names):
+            os.makedirs(self.path("job"), exist_ok=True)
+            serving.trace(self.path("job", "rank%d.json" % i), rank=i, name=name + "\x00")
+            with open(self.path("job", "rank%d.json" % i), encoding="utf-8") as file:
+                text = file.read()
+            with open(self.path("job", "rank%d.json" % i), "w", encoding="utf-8") as file:
+                file.write(re.sub(r"\\u0000\d", "", text))
+        with serving.Server(self.path("job")) as s:
+            tints = []
+            for r in sorted(s.wait_for(["ready"], len(names)), key=lambda r: r["rank"]):
+                ref = s.get("/api/slice?rank=%s&slice=0" % r["key"]).json()
+                self.assertEqual(ref["name"], names[r["rank"]])
+                tints.append(ref["tint"])
+            self.assertEqual(len(set(tints[:4])), 1, tints)
+            self.assertGreater(len(set(tints)), 1)
 
     def test_a_damaged_rank_hinders_no_other(self):
         job = self.many(3)

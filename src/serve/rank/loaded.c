@@ -38,8 +38,19 @@ struct ps_loaded {
 
 /* --- making --------------------------------------------------------------------------------------------------- */
 
+/* "hcom_send__860_3_1" is a send as all others are: what counts is what stands before the numbers of the instance. */
+static size_t tinted_part(const char *text, size_t n) {
+    size_t end = n;
+    while (end > 0 && (text[end - 1] == '_' || (text[end - 1] >= '0' && text[end - 1] <= '9'))) {
+        end--;
+    }
+    bool is_instance = end > 0 && n - end > 2 && text[end] == '_' && text[end + 1] == '_';
+    return is_instance ? end : n;
+}
+
 static uint8_t tint_of(const ps_trace *t, ps_str name) {
-    return (uint8_t)(ps_hash64(ps_trace_text(t, name), ps_trace_text_len(t, name)) % PS_N_TINTS);
+    const char *text = ps_trace_text(t, name);
+    return (uint8_t)(ps_hash64(text, tinted_part(text, ps_trace_text_len(t, name))) % PS_N_TINTS);
 }
 
 static bool make_tints(layer *y) {

@@ -12,7 +12,7 @@
 
 /* Part of every key, beside the program's version. Browsers keep what stands under a key for a year: this grows whenever the same
  * file gets other numbers of slices, names or lanes, or a reply about them has another form. */
-#define PS_RANK_LAYOUT 1
+#define PS_RANK_LAYOUT 2
 
 /* What may be opened besides what is there at the start. */
 enum { PS_MORE_RANKS = 16384, PS_MORE_CLUSTERS = 256 };
