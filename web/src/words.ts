@@ -992,7 +992,23 @@ const COLUMNS: Record<string, string> = {
   "op name": "算子名称", "median bandwidth": "带宽中位数", "share of median": "与中位数之比", "compared links": "参与比较的链路数", std: "标准差",
   source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
   slowdown: "变慢倍数", alone: "仅此项", without: "除此项外", replica: "副本", repair: "改进", "step then": "叠加后的 step", order: "顺序",
-  "layers now": "当前层数", "layers planned": "计划层数", "microbatch now": "当前 microbatch", "microbatch planned": "计划 microbatch",
+  "layers now": "当前层数", "other work": "其他工作", unexplained: "未解释", "layers planned": "计划层数", "microbatch now": "当前 microbatch", "microbatch planned": "计划 microbatch",
+};
+
+/** Cells that name a part of a step (OverallCompare), in Chinese. */
+// prettier-ignore
+const STEP_PARTS: Record<string, string> = {
+  step: "step", "step to its last work": "step（至最后一项工作）", "before the first work": "首项工作之前", computing: "计算", communication: "通信",
+  "not overlapped": "未掩盖", "waiting to receive": "等待接收", free: "空闲", "after the last work": "最后一项工作之后", copies: "拷贝",
+  attention: "注意力", "attention backward": "注意力反向", "matrix products": "矩阵乘", convolution: "卷积", embedding: "嵌入", "moving data": "数据搬运",
+  "other vector work": "其他向量计算",
+};
+
+/** A cell of a column that holds words of the program, in the language of the page; what lies in something stays behind its blanks. */
+export const cellWord = (column: string, cell: string): string => {
+  const chinese =
+    language.get() === "zh" && column === "part of a step" ? STEP_PARTS[cell.trim()] : undefined;
+  return chinese === undefined ? cell : cell.replace(cell.trim(), chinese);
 };
 
 /** Titles of views (/api/views), in Chinese; by name. */

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Session, Table } from "../src/api/types";
 import { baselineOf, partnerOf } from "../src/model/baseline";
-import { firstCapture, nameOf, openCaptures } from "../src/model/captures";
+import { firstCapture, nameOf, openCaptures, shortNames } from "../src/model/captures";
+import { shownAs, valueText } from "../src/base/format";
 import { beside, hiddenBeside } from "../src/pages/beside";
 import { choiceBeside } from "../src/pages/communication_model";
 import { curvesBeside } from "../src/pages/memory_model";
@@ -95,6 +96,13 @@ void test("what is hidden at first, and what columns are called", () => {
   assert.equal(columnWord("calls base"), "Calls base");
 });
 
+void test("a difference of nothing has no sign", () => {
+  const shown = shownAs("share difference", "real", "%", false, []);
+  assert.equal(valueText(-0.0004, shown), "0.0");
+  assert.equal(valueText(-0.04, shown), "0.0");
+  assert.equal(valueText(-0.06, shown), "-0.1");
+});
+
 void test("the partner of a rank, while its capture is open", () => {
   const opened = {
     clusters: [{ path: "a" }, { path: "b" }, { path: "c", closed: true }],
@@ -109,6 +117,18 @@ void test("the partner of a rank, while its capture is open", () => {
   ]);
   assert.equal(firstCapture({ clusters: [{ closed: true }, {}] } as unknown as Session), 1);
   assert.equal(nameOf("runs/new/"), "new");
+  assert.deepEqual(
+    shortNames([
+      [0, "a/x"],
+      [1, "b/x"],
+      [4, "b/y"],
+    ]),
+    [
+      [0, "a/x"],
+      [1, "b/x"],
+      [4, "y"],
+    ],
+  );
   const rank = (key: string, number: number, cluster: number): Rank =>
     ({ key, rank: number, cluster }) as Rank;
   const ranks = [rank("a", 0, 0), rank("b", 1, 0), rank("c", 1, 1)];

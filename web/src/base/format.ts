@@ -184,7 +184,9 @@ export function valueText(value: string | number | null, shown: Shown): string {
   if (shown.kind === "plain") {
     return shown.decimals === 0 ? String(value) : plain(value);
   }
-  const digits = shown.decimals === null ? digitsOf(scaled) : scaled.toFixed(shown.decimals);
+  const rounded = shown.decimals === null ? digitsOf(scaled) : scaled.toFixed(shown.decimals);
+  const digits =
+    /^-0(\.0*)?$/.test(rounded) && shown.kind === "percent" ? rounded.slice(1) : rounded;
   return Math.abs(scaled) >= 1e4 ? grouped(digits) : digits;
 }
 

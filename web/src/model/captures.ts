@@ -22,6 +22,15 @@ export const nameOf = (path: string): string =>
     .filter((part) => part !== "")
     .pop() ?? path;
 
+/** Names of captures as a choice shows them: the path where two end alike. */
+export function shortNames(captures: readonly [number, string][]): [number, string][] {
+  const names = captures.map(([, path]) => nameOf(path));
+  return captures.map(([i, path], at) => [
+    i,
+    names.filter((name) => name === names[at]).length > 1 ? path : names[at],
+  ]);
+}
+
 export interface Folder {
   path: string;
   entries: { name: string; path: string; folder: boolean }[];

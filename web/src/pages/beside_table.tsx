@@ -4,14 +4,14 @@ import type { Params } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { baseline, baselineOf, chooseBaseline, usePartner } from "../model/baseline";
-import { openCaptures } from "../model/captures";
+import { openCaptures, shortNames } from "../model/captures";
 import { fail } from "../model/notices";
 import { load, session } from "../model/session";
 import { Failed, hasNothing, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import type { TableOptions } from "../panels/table_options";
-import { said, t } from "../words";
+import { said, t, viewTitle } from "../words";
 import { beside, DIFFERENCE, hiddenBeside, type Pairing } from "./beside";
 import { useReply, wholeTable } from "./data";
 
@@ -26,7 +26,7 @@ export function BaselinePicker({ now }: { now: number }) {
       value={base === null || base === now ? "none" : String(base)}
       options={[
         ["none", t("beside.none")],
-        ...others.map(([i, path]) => [String(i), path] as const),
+        ...shortNames(others).map(([i, name]) => [String(i), name] as const),
       ]}
       onChange={(which) => chooseBaseline(which === "none" ? "none" : Number(which))}
     />
@@ -130,7 +130,7 @@ export function BesideLocal({ table, now, pairing, lead, options }: LocalProps) 
     <LocalTable
       table={table}
       {...options}
-      title={t("beside.title", options.title ?? now.title)}
+      title={t("beside.title", options.title ?? viewTitle(now))}
       name={table.name}
       hidden={[...(options.hidden ?? []), ...hiddenBeside(now, pairing, lead)]}
       {...(options.urlKey === undefined ? {} : { urlKey: `${options.urlKey}-beside` })}

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
-import { columnWord } from "../words";
+import { cellWord, columnWord } from "../words";
 import { fit, measure } from "./table_layout";
 import { endOf, type Column, type Rows } from "./table_model";
 import type { TableOptions } from "./table_options";
@@ -29,7 +29,9 @@ export function headOf(column: { name: string; unit: string }, options: TableOpt
 export const cellText = (cell: Cell, column: Column): string =>
   column.name.toLowerCase() === "rank" && typeof cell === "string"
     ? (rankOf(cell)?.label ?? cell)
-    : valueText(cell, column.shown);
+    : typeof cell === "string"
+      ? cellWord(column.name, valueText(cell, column.shown))
+      : valueText(cell, column.shown);
 
 interface Remembered {
   hidden: string[] | null;
