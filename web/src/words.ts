@@ -47,6 +47,7 @@ const WORDS = {
   "gate.no-token": ["This page needs the token of the server.", "此页面需要服务器的 token。"],
   "gate.denied": ["The server does not take this token: it was started anew.", "服务器不接受该 token：服务器已重新启动。"],
   "gate.how": ["Open the address that the program prints when it starts; the part after #token= lets you in.", "请打开程序启动时打印的地址，其中 #token= 之后的部分用于授权。"],
+  "gate.token": ["Token, or that address", "token，或上述地址"],
   "gate.remote": ["From another machine, forward the port first:", "从其他机器访问时，请先转发端口："],
   "gate.lost": ["No connection to the server.", "与服务器的连接已断开。"],
   "gate.again": ["Trying again every two seconds; is the program still running, and the port still forwarded?", "每两秒重试一次；请检查程序是否仍在运行、端口转发是否有效。"],

@@ -130,6 +130,10 @@ async function ready(page) {
   await wrong.goto(`${base}#token=wrong`);
   await wrong.waitForSelector(".gate .code");
   assert.match(await wrong.locator(".gate").innerText(), /does not take this token/);
+  // Typed instead, alone or in its address.
+  await wrong.locator(".gate input").fill(` ${base}/#token=${TOKEN}&tab=memory `);
+  await wrong.keyboard.press("Enter");
+  await ready(wrong);
   await own.close();
 }
 

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LaneNode, Rank } from "../src/api/types";
-import { LaneTree, PREVIEW_PX, ROW_PX, headId, idOf, type LayoutInput } from "../src/model/lanes";
+import {
+  HEADER_PX,
+  LaneTree,
+  PREVIEW_PX,
+  ROW_PX,
+  headId,
+  idOf,
+  type LayoutInput,
+} from "../src/model/lanes";
 import { Names } from "../src/model/names";
 import { RankLanes } from "../src/model/rank_lanes";
 import {
@@ -27,7 +35,7 @@ import { quantised } from "../src/timeline/flows";
 import { cutMiddle, labelFor, TextWidths } from "../src/timeline/labels";
 import { Matches, nameTest } from "../src/timeline/matches";
 import { addCoverage, LabelList, RowPainter } from "../src/timeline/paint";
-import { previewRow, previewSpan } from "../src/timeline/scene";
+import { previewRow, previewSpan, stuckRank, type Region } from "../src/timeline/scene";
 
 // --- window ------------------------------------------------------------------------------------------------------------
 
@@ -843,7 +851,31 @@ test("labels: name and duration, name, its beginning, nothing", () => {
   assert.equal(labelFor("aten::mm", 1500, 1, 26, widths), "");
   assert.equal(labelFor("aten::mm", 1500, 12, 200, widths), "aten::mm  \u00d7 12");
   assert.equal(labelFor("ab\ud83d\ude00cd", 1, 1, 24 + 6, widths), "", "never half of a character");
+  assert.equal(
+    labelFor("aclnnMatmul_MatMulCommon_MatMulV2", 1, 1, 15 * 6 + 6, widths),
+    "aclnnMa\u2026atMulV2",
+  );
   assert.equal(cutMiddle("Group abcdef", 6 * 7, widths), "Gro\u2026def");
+});
+
+test("the rank of what is at the top stays in sight until the next one comes", () => {
+  const { tree, layout } = sample();
+  layout();
+  const { items } = tree;
+  const first = items.find((i) => i.kind === "rank")!;
+  const next = items.find((i) => i.y > first.y && (i.kind === "rank" || i.kind === "unread"))!;
+  const at = (scroll: number) => {
+    const region: Region = { isPins: false, top: 0, bottom: 100, scroll, items };
+    return stuckRank(
+      region,
+      items.findIndex((i) => i.y + i.height > scroll),
+    );
+  };
+  assert.equal(at(first.y), null, "its own row is there");
+  assert.deepEqual(at(first.y + 40)?.item, first);
+  assert.equal(at(first.y + 40)?.top, 0);
+  assert.equal(at(next.y - 10)?.top, 10 - HEADER_PX, "pushed away");
+  assert.equal(at(next.y), null);
 });
 
 test("a box holds what it crosses; a closed row stands for all below it", () => {

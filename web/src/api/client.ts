@@ -31,6 +31,12 @@ export function takeToken(): boolean {
   return token !== null;
 }
 
+/** One that was typed, or the address that holds it. */
+export function keepToken(text: string): void {
+  const found = /[#&]token=([\w-]+)/.exec(text)?.[1] ?? text.trim();
+  sessionStorage.setItem(KEY, found);
+}
+
 export type Params = Record<string, string | number | boolean | undefined>;
 
 export function address(path: string, params: Params = {}): string {

@@ -1,5 +1,6 @@
 /** What is seen before there is a session: how to get the address, or that the server is not there. */
-import type { Connection } from "../model/session";
+import { keepToken } from "../api/client";
+import { start, type Connection } from "../model/session";
 import { Empty, Loading } from "../panels/empty";
 import { t } from "../words";
 
@@ -9,6 +10,22 @@ export function Gate({ state }: { state: Connection }) {
       <main class="gate">
         <Empty title={t(state === "denied" ? "gate.denied" : "gate.no-token")}>
           <p>{t("gate.how")}</p>
+          <form
+            class="controls-row"
+            onSubmit={(e) => {
+              e.preventDefault();
+              keepToken(new FormData(e.currentTarget).get("token") as string);
+              void start();
+            }}
+          >
+            <label>
+              {t("gate.token")}
+              <input class="mono" name="token" type="password" required autocomplete="off" />
+            </label>
+            <button type="submit" class="primary">
+              {t("captures.open")}
+            </button>
+          </form>
           <pre class="code mono">pipescope serve PATH{"\n"}http://127.0.0.1:8686/#token=…</pre>
           <p class="quiet">{t("gate.remote")}</p>
           <pre class="code mono">ssh -L 8686:127.0.0.1:8686 HOST</pre>

@@ -1,6 +1,6 @@
 /** The column of lane names: only what is on screen is there, however many lanes there are. */
 import type { Rank } from "../api/types";
-import { headId, type Item } from "../model/lanes";
+import { HEADER_PX, headId, type Item } from "../model/lanes";
 import { autoOffset, load, offsets } from "../model/session";
 import { layoutInput, marked, touchTree, tree } from "../model/tree";
 import { Icon } from "../panels/icons";
@@ -9,7 +9,7 @@ import { fail } from "../model/notices";
 import { labelWidth } from "../model/timeline";
 import { cutMiddle } from "./labels";
 import type { Timeline } from "./timeline";
-import type { Region } from "./scene";
+import { stuckRank, type Region } from "./scene";
 import { grouped } from "../base/format";
 import { significant } from "../base/time";
 
@@ -362,6 +362,26 @@ function followScroll(names: HTMLElement, region: Region, timeline: Timeline): v
   }
 }
 
+function Stuck({ region, first, timeline }: { region: Region; first: number; timeline: Timeline }) {
+  const stuck = region.isPins ? null : stuckRank(region, first);
+  return stuck === null ? null : (
+    <div
+      class="tl-row tl-rank tl-stuck"
+      style={{
+        top: `${stuck.top}px`,
+        height: `${HEADER_PX}px`,
+        paddingLeft: `${4 + stuck.item.depth * 12}px`,
+      }}
+      title={titleOf(stuck.item)}
+      aria-hidden="true"
+      onClick={() => timeline.scrolling.by(region, stuck.item.y - region.scroll)}
+    >
+      <span class="tl-twist" />
+      <span class="tl-name">{stuck.item.label}</span>
+    </div>
+  );
+}
+
 export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions: ColumnActions }) {
   return (
     <div class="tl-tree" role="tree" aria-label={t("timeline.lanes")} aria-multiselectable="true">
@@ -394,6 +414,7 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
                 actions={actions}
               />
             ))}
+            <Stuck region={region} first={timeline.scene.firstItem(region)} timeline={timeline} />
           </div>
         );
       })}

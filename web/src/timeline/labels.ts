@@ -1,4 +1,4 @@
-/** What is written on a slice: name and duration where both fit, else the name, else its beginning. */
+/** What is written on a slice: name and duration where both fit, else the name, else its beginning and its end, else its beginning. */
 import { duration } from "../base/time";
 
 export const ELLIPSIS = "\u2026";
@@ -6,6 +6,8 @@ export const ELLIPSIS = "\u2026";
 const PAD = 3;
 /** A beginning shorter than this says nothing. */
 const LEAST_CHARS = 3;
+/** From so many characters on the end is kept, too: names of kernels differ there. */
+const MIDDLE_CHARS = 12;
 const BETWEEN = "  ";
 
 /** Widths of texts as the sum of their characters: each is measured once. */
@@ -69,6 +71,9 @@ export function labelFor(
   }
   const ellipsis = widths.of(ELLIPSIS);
   let chars = widths.charsIn(name, inside - ellipsis);
+  if (chars >= MIDDLE_CHARS && /^[\x20-\x7e]*$/.test(name)) {
+    return cutMiddle(name, inside, widths);
+  }
   // Half of a pair of surrogates is no character.
   if (chars > 0 && /[\ud800-\udbff]/.test(name[chars - 1])) {
     chars--;

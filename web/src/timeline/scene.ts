@@ -153,3 +153,23 @@ export function spotOf(
   const at = item.y - region.scroll + region.top;
   return { top: at + top, bottom: at + bottom, item, isOwn };
 }
+
+/** The rank whose lanes are at the top of the list when its own row is above it: it stays in sight until the next rank pushes it away. */
+export function stuckRank(region: Region, first: number): { item: Item; top: number } | null {
+  const { items, scroll } = region;
+  let at = first;
+  while (at >= 0 && items[at]?.kind !== "rank" && items[at]?.kind !== "host") {
+    at--;
+  }
+  const item = items[at];
+  if (item?.kind !== "rank" || item.y >= scroll) {
+    return null;
+  }
+  let next = first + 1;
+  while (next < items.length && items[next].y < scroll + HEADER_PX && items[next].node >= 0) {
+    next++;
+  }
+  const pushed = items[next];
+  const isHead = ["rank", "unread", "host"].includes(pushed?.kind ?? "");
+  return { item, top: isHead ? Math.min(0, pushed.y - scroll - HEADER_PX) : 0 };
+}
