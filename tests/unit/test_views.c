@@ -463,8 +463,7 @@ static void memory_of_pytorch(void **state) {
                    "[memory]|64|-|50|-|-|192\n");
     expect_columns(t, (ask){.name = "memory_operators", .from_ns = 12, .to_ns = 20}, "size",
                    "256\n");
-    expect_view(t, (ask){.name = "memory_names"},
-                "aten::empty|2|768|512\n[memory]|1|64|64\n");
+    expect_view(t, (ask){.name = "memory_names"}, "aten::empty|2|768|512\n[memory]|1|64|64\n");
     expect_view(t, (ask){.name = "memory_names", .from_ns = 12, .to_ns = 20},
                 "aten::empty|1|256|256\n");
     expect_view(t, (ask){.name = "memory_components"}, "device 0|allocated|0|768|15|192\n");

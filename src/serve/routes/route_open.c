@@ -40,7 +40,7 @@ static void answer_open(const ps_request *q, ps_reply *r) {
     ps_err err = PS_ERR_INIT;
     size_t cluster = 0;
     if (path == NULL || path[0] == '\0') {
-        ps_reply_fail(r, 400, "say what to open: {\"path\":\"...\"}");
+        ps_reply_fail(r, 400, "say what to open: its path, as member path");
     } else if (ps_store_open(q->store, path, &cluster, &err) != PS_OK) {
         ps_reply_err(r, &err);
     } else {
@@ -62,7 +62,7 @@ static void answer_close(const ps_request *q, ps_reply *r) {
     const ps_literal *number = ps_literal_get(body, "cluster");
     ps_err err = PS_ERR_INIT;
     if (number == NULL || number->kind != PS_LITERAL_INT || number->integer < 0) {
-        ps_reply_fail(r, 400, "say which one to close: {\"cluster\":N}");
+        ps_reply_fail(r, 400, "say which one to close: its number, as member cluster");
     } else if (ps_store_close(q->store, (size_t)number->integer, &err) != PS_OK) {
         ps_reply_err(r, &err);
     } else {
