@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/lang.h"
 #include "query/context.h"
 #include "query/deadline.h"
 #include "query/job_tables.h"
@@ -171,10 +172,39 @@ int64_t ps_sql_max_bytes(const ps_sql *s) {
     return s->opts.max_bytes;
 }
 
+static ps_lang lang_of(const ps_sql *s) {
+    return s->opts.run.analysis.lang;
+}
+
 ps_code ps_sql_too_much(const ps_sql *s, ps_err *err) {
     char name[40];
-    return ps_fail(err, PS_NOMEM, "the query needs more memory than it may have%s",
+    return ps_fail(err, PS_NOMEM,
+                   PS_SAY(lang_of(s), "the query needs more memory than it may have%s",
+                          "查询所需内存超出上限%s"),
                    bound_name(s->opts.memory_name, name));
+}
+
+/* What SQLite says of a name that it does not know: its words are all that it tells. */
+static void say_unknown_name(const ps_sql *s, const char *message, char *out, size_t size) {
+    static const struct {
+        const char *english, *chinese;
+    } KINDS[] = {{"no such table: ", "没有表 "},
+                 {"no such column: ", "没有列 "},
+                 {"no such function: ", "没有函数 "}};
+    bool no_table = strncmp(message, KINDS[0].english, strlen(KINDS[0].english)) == 0;
+    const char *said = message;
+    const char *kind = "";
+    for (size_t i = 0; lang_of(s) == PS_CHINESE && i < sizeof KINDS / sizeof *KINDS; i++) {
+        size_t n = strlen(KINDS[i].english);
+        if (strncmp(message, KINDS[i].english, n) == 0) {
+            kind = KINDS[i].chinese;
+            said = message + n;
+        }
+    }
+    (void)snprintf(out, size, "%s%s%s", kind, said,
+                   no_table ? PS_SAY(lang_of(s), " (pipescope query --schema lists them)",
+                                     "（pipescope query --schema 会列出全部）")
+                            : "");
 }
 
 /* Why preparing or running stopped. */
@@ -183,11 +213,13 @@ static ps_code sqlite_fail(ps_sql *s, const char *text, const char *name, ps_err
     int rc = sqlite3_errcode(s->db);
     char name_text[40];
     if (s->was_stopped || (s->opts.asker != NULL && s->opts.asker->stop)) {
-        return ps_fail(err, PS_BUSY, "the query was ended");
+        return ps_fail(err, PS_BUSY, "%s", PS_SAY(lang_of(s), "the query was ended", "查询已停止"));
     }
     if (s->c.watch.stop) {
-        return ps_fail(err, PS_BUSY, "the query was ended after %lld s%s",
-                       (long long)s->opts.timeout_s, bound_name(s->opts.timeout_name, name_text));
+        return ps_fail(
+            err, PS_BUSY,
+            PS_SAY(lang_of(s), "the query was ended after %lld s%s", "查询超过 %lld 秒，已停止%s"),
+            (long long)s->opts.timeout_s, bound_name(s->opts.timeout_name, name_text));
     }
     if (s->c.err.code != PS_OK) {
         *err = s->c.err;
@@ -198,15 +230,15 @@ static ps_code sqlite_fail(ps_sql *s, const char *text, const char *name, ps_err
     }
     if (s->was_refused) {
         return fail_at(err, PS_USAGE, text, name, -1,
-                       "only SELECT is allowed: nothing is written, attached, loaded or set");
+                       PS_SAY(lang_of(s),
+                              "only SELECT is allowed: nothing is written, attached, loaded or set",
+                              "只允许 SELECT：不能写入、附加、加载或设置"));
     }
     if (rc == SQLITE_TOOBIG || is_too_large(message)) {
         return fail_at(err, PS_RANGE, text, name, -1, message);
     }
     char shown[400];
-    bool no_table = strncmp(message, "no such table", strlen("no such table")) == 0;
-    (void)snprintf(shown, sizeof shown, "%s%s", message,
-                   no_table ? " (pipescope query --schema lists them)" : "");
+    say_unknown_name(s, message, shown, sizeof shown);
     return fail_at(err, PS_USAGE, text, name, error_offset(s->db), shown);
 }
 
@@ -231,21 +263,25 @@ static ps_code prepare(ps_sql *s, const char *text, const char *name, sqlite3_st
         return sqlite_fail(s, text, name, err);
     }
     if (*out == NULL) {
-        return ps_fail(err, PS_USAGE, "the query is empty");
+        return ps_fail(err, PS_USAGE, "%s", PS_SAY(lang_of(s), "the query is empty", "查询为空"));
     }
     if (sqlite3_column_count(*out) == 0 || !sqlite3_stmt_readonly(*out) ||
         sqlite3_stmt_isexplain(*out) != 0) {
-        return ps_fail_file(err, PS_USAGE, name, "only SELECT is allowed");
+        return ps_fail_file(err, PS_USAGE, name, "%s",
+                            PS_SAY(lang_of(s), "only SELECT is allowed", "只允许 SELECT"));
     }
     if (sqlite3_bind_parameter_count(*out) > 0) {
-        return ps_fail_file(err, PS_USAGE, name, "%s stands for a value that nobody gives",
+        return ps_fail_file(err, PS_USAGE, name,
+                            PS_SAY(lang_of(s), "%s stands for a value that nobody gives",
+                                   "%s 代表一个值，但没有给出"),
                             sqlite3_bind_parameter_name(*out, 1) != NULL
                                 ? sqlite3_bind_parameter_name(*out, 1)
                                 : "?");
     }
     if (!is_blank(s, rest)) {
         return fail_at(err, PS_USAGE, text, name, (int)(rest - text),
-                       "one statement at a time: there is another one here");
+                       PS_SAY(lang_of(s), "one statement at a time: there is another one here",
+                              "一次只能运行一条语句：此处有另一条"));
     }
     return PS_OK;
 }

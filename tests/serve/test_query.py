@@ -179,6 +179,11 @@ class Queries(serving.Case):
                 reply = s.get(address(sql, timeout=timeout))
                 self.assertEqual(reply.status, status, (sql[:80], reply))
                 self.assertIn(words, reply.json()["error"], sql[:80])
+            for sql, words in [("SELECT nme FROM slice", "没有列 nme"), ("SELECT 1; SELECT 2", "一次只能运行一条语句：此处有另一条"),
+                               ("SELECT * FROM nowhere", "没有表 nowhere（"), ("EXPLAIN SELECT 1", "只允许 SELECT"), ("", "查询为空")]:
+                reply = s.get(address(sql, lang="zh"))
+                self.assertEqual(reply.status, 400, reply)
+                self.assertIn(words, reply.json()["error"])
             # What was refused left the server as it was.
             self.assertEqual(self.rows(s, "SELECT count(*) FROM slice")["rows"], [[50]])
             self.assertEqual([r["state"] for r in s.ranks()], ["ready"])

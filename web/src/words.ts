@@ -1085,11 +1085,6 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/\bClock of rank (\d+): (\S+) us ± (\S+) us against the first; /, "rank $1 的时钟相对第一个：$2 us ± $3 us；"],
   [/\bnot taken off \(--align\)/, "未扣除（可在“作业”页对齐）"], [/\btaken off here\b/, "已扣除"],
   [/^the job has no such worker$/, "作业中没有这样的 worker"],
-  [/^the query was ended after (\d+) s$/, "查询超过 $1 秒，已停止"], [/^the query needs more memory than it may have$/, "查询所需内存超出上限"],
-  [/^another query is running: try again when it has ended$/, "另一个查询正在运行：请在其结束后重试"],
-  [/^only SELECT is allowed: nothing is written, attached, loaded or set$/, "只允许 SELECT：不能写入、附加、加载或设置"], [/^only SELECT is allowed$/, "只允许 SELECT"],
-  [/^no such table: (\S+) \(pipescope query --schema lists them\)$/, "没有表 $1"], [/^no such column: (\S+)$/, "没有列 $1"], [/^no such function: (\S+)$/, "没有函数 $1"],
-  [/^one statement at a time: there is another one here$/, "一次只能运行一条语句：此处有另一条"],
 ];
 
 /** Asks the program for its sentences in the language of the page; English ones it says unasked. */

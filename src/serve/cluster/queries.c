@@ -21,14 +21,16 @@ enum { LOOK_NS = 20000000, PATIENCE_LOOKS = 50 };
 
 /* Whoever asks again has hung up on the query before, which ends soon; nobody waits longer than a second for others: the
  * thread is wanted by other requests. */
-static ps_code begin_turn(const ps_watch *watch, ps_err *err) {
+static ps_code begin_turn(ps_lang lang, const ps_watch *watch, ps_err *err) {
     const struct timespec pause = {.tv_nsec = LOOK_NS};
     for (int i = 0; pthread_mutex_trylock(&running) != 0; i++) {
         if (ps_watch_ask(watch, err) != PS_OK) {
             return PS_BUSY;
         }
         if (i == PATIENCE_LOOKS) {
-            return ps_fail(err, PS_BUSY, "another query is running: try again when it has ended");
+            return ps_fail(err, PS_BUSY, "%s",
+                           PS_SAY(lang, "another query is running: try again when it has ended",
+                                  "另一个查询正在运行：请在其结束后重试"));
         }
         (void)nanosleep(&pause, NULL);
     }
@@ -147,7 +149,7 @@ static ps_code make_rows(void *context, ps_cached *out, ps_err *err) {
     if (rows == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = begin_turn(mk->q->watch, err);
+    ps_code code = begin_turn(mk->ask->opts.lang, mk->q->watch, err);
     if (code == PS_OK) {
         code = run_query(mk, rows, err);
         (void)pthread_mutex_unlock(&running);

@@ -30,7 +30,7 @@ static const ps_analysis *find_mode(ps_reply *r, const char *name, bool has_base
     return a;
 }
 
-static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
+static void put_result(const ps_request *q, ps_reply *r, ps_lang lang, const ps_modes *m) {
     const ps_result *result = &m->run->results[m->run->n_analyses - 1];
     const ps_table **tables = ps_calloc(result->n_tables + 1, sizeof *tables);
     const char *notes[PS_RUN_NOTES + 1];
@@ -52,7 +52,10 @@ static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
     ps_table_extra extra = {.notes = notes, .n_notes = m->notes.n};
     if (n_ranks > 0) {
         (void)snprintf(of_ranks, sizeof of_ranks,
-                       "%zu tables of single ranks are not shown: pipescope cluster writes them",
+                       PS_SAY(lang,
+                              "%zu tables of single ranks are not shown: pipescope cluster writes "
+                              "them",
+                              "%zu 张单个 rank 的表未显示：由 pipescope cluster 写出"),
                        n_ranks);
         notes[extra.n_notes++] = of_ranks;
     }
@@ -79,7 +82,7 @@ static void answer_mode(const ps_request *q, ps_reply *r) {
         ps_reply_err(r, &err);
         return;
     }
-    put_result(q, r, m);
+    put_result(q, r, ask.opts.lang, m);
     ps_cache_release(q->cache, (void *)(uintptr_t)m);
 }
 

@@ -16,7 +16,7 @@ import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { columnsOf, type Column } from "../panels/table_model";
 import type { TableOptions } from "../panels/table_options";
-import { language, said, t, tableText } from "../words";
+import { language, said, spoken, t, tableText } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { indexOfByte } from "./query_complete";
@@ -76,6 +76,7 @@ const paramsOf = (sql: string): Record<string, string | number | boolean> => ({
   sql,
   cluster: cluster.get(),
   ...jobParams(),
+  ...spoken(),
 });
 
 function useAnswer(): Answered {
@@ -83,8 +84,9 @@ function useAnswer(): Answered {
   const where = useAtom(cluster);
   const overrides = useAtom(job);
   const text = useAtom(draft);
+  const speaks = useAtom(language);
   const reply = useReply(
-    JSON.stringify([of, where, overrides]),
+    JSON.stringify([of, where, overrides, speaks]),
     of === null
       ? null
       : (signal) => get<QueryTable>("query", { ...paramsOf(of.sql), limit: MOST_PLOTTED }, signal),
