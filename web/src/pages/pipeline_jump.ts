@@ -1,6 +1,6 @@
 /** From a block of the pipeline chart to its place in the timeline, and back. */
 import { get } from "../api/client";
-import type { LaneNode, Ref } from "../api/types";
+import type { LaneNode, Rank, Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { fail, notify } from "../model/notices";
 import { goto, rankOf, selected, shiftOf, show, tab, type GotoPipeline } from "../model/session";
@@ -51,6 +51,27 @@ async function sliceOf(chart: Chart, op: number, rank: string, shift: Ns): Promi
   return null;
 }
 
+/** Shows a span of a rank (rankNs) in the timeline, at the lane where ops of that kind are. */
+export async function showSpan(
+  rank: Rank,
+  start: Ns,
+  end: Ns,
+  wantsTransfers: boolean,
+): Promise<void> {
+  // The time is right even where no lane is.
+  const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: rank.key }).then(
+    ({ nodes }) => laneFor(nodes, wantsTransfers),
+    (error: unknown) => (fail(error), null),
+  );
+  const toView = shiftOf(rank);
+  selected.set(null); // of what is left
+  goto.set({
+    span: { from: start + toView, to: end + toView },
+    ...(lane !== null ? { lane: { rank: rank.key, lane } } : {}),
+  });
+  tab.set("timeline");
+}
+
 /** Shows a span (times from the chart's origin) of a rank of the chart in the timeline, and the slice of its op; `op` -1: a gap. */
 export async function jump(
   from: Loaded,
@@ -79,17 +100,7 @@ export async function jump(
       return;
     }
     const transfer = op >= 0 && isTransfer(from.chart.labels[from.chart.label[op]].kind);
-    // The time is right even where no lane is.
-    const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: key }).then(
-      ({ nodes }) => laneFor(nodes, transfer),
-      (error: unknown) => (fail(error), null),
-    );
-    selected.set(null); // of what is left
-    goto.set({
-      span: { from: start + toView, to: end + toView },
-      ...(lane !== null ? { lane: { rank: key, lane } } : {}),
-    });
-    tab.set("timeline");
+    await showSpan(rank, start, end, transfer);
   } catch (error) {
     fail(error);
   }

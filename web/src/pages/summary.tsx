@@ -13,9 +13,10 @@ import { modeTable, useReply } from "./data";
 import { Findings } from "./findings";
 import { placeParams, setupParams } from "./parallel_form";
 import { BaseInfo } from "./summary_base";
-import { placesOf, sizesOf, type Algorithm, type Place } from "./summary_model";
+import { placesOf, sizesOf, type Algorithm } from "./summary_model";
 import { Overview } from "./summary_overview";
 import { part, state } from "./summary_state";
+import type { Groups, Spot } from "./where_model";
 
 export function SummaryPage() {
   const now = useAtom(state);
@@ -28,7 +29,8 @@ export function SummaryPage() {
     arranged: await get<{
       algorithm: Algorithm;
       collected: Record<string, number> | null;
-      places?: (Place & { rank: number })[];
+      places?: (Omit<Spot, "rank"> & { rank: number })[];
+      groups?: Groups;
     }>("summary", placing, signal),
   }));
   const base = useBaseline(own);
@@ -49,6 +51,10 @@ export function SummaryPage() {
   const steps = reply.data?.steps ?? null;
   const carried = useMemo(() => sizesOf(reply.data?.arranged.collected ?? null), [reply.data]);
   const places = useMemo(() => placesOf(reply.data?.arranged.places), [reply.data]);
+  const spots = useMemo(
+    () => reply.data?.arranged.places?.map((p) => ({ ...p, rank: String(p.rank) })) ?? null,
+    [reply.data],
+  );
   return (
     <main class="page">
       <BaseInfo steps={steps} />
@@ -69,6 +75,8 @@ export function SummaryPage() {
           own={reply.data.arranged.algorithm}
           carried={carried}
           places={places}
+          spots={spots}
+          groups={reply.data.arranged.groups ?? {}}
         />
       )}
     </main>

@@ -191,7 +191,7 @@ export interface Box {
   min: Values;
 }
 
-const FOLDED: Record<Fold, (keyof Place)[]> = {
+export const FOLDED: Readonly<Record<Fold, readonly (keyof Place)[]>> = {
   none: [],
   tp: ["tp"],
   "tp-cp": ["tp", "cp"],

@@ -15,6 +15,7 @@ import { Folded, RankBars } from "./summary_bars";
 import {
   endToEnd,
   entriesOf,
+  FOLDED,
   foldOf,
   FOLDS,
   hasCp,
@@ -30,6 +31,8 @@ import {
   type Values,
 } from "./summary_model";
 import { change, state, TOPS } from "./summary_state";
+import { Where } from "./where";
+import { filterOf, type Groups, type Spot } from "./where_model";
 
 interface OverviewProps {
   steps: Table;
@@ -38,11 +41,14 @@ interface OverviewProps {
   own: Algorithm;
   carried: ReturnType<typeof sizesOf>;
   places: Places;
+  /** null: nobody knows where the ranks stand. */
+  spots: Spot[] | null;
+  groups: Groups;
 }
 
-export function Overview({ steps, baseSteps, own, carried, places }: OverviewProps) {
+export function Overview({ steps, baseSteps, own, carried, places, spots, groups }: OverviewProps) {
   const now = useAtom(state);
-  const shown = useShown(steps);
+  const shown = useShown(steps, spots);
   const [rank, setRank] = useState<string | null>(null);
   const { setup, fold } = now;
   return (
@@ -59,6 +65,15 @@ export function Overview({ steps, baseSteps, own, carried, places }: OverviewPro
       {(steps.notes ?? []).map((note) => (
         <p class="quiet">{note}</p>
       ))}
+      <Where
+        entries={shown.entries}
+        steps={shown.names}
+        step={shown.step}
+        spots={spots}
+        groups={groups}
+        folded={setup === null ? [] : FOLDED[fold]}
+        details={setRank}
+      />
       {setup !== null && fold !== "none" ? (
         <Folded boxes={foldOf(shown.ranks, places, setup.sizes, fold)} />
       ) : (
@@ -137,6 +152,8 @@ interface Shown {
   names: string[];
   /** null: all. */
   step: string | null;
+  /** Of all steps. */
+  entries: Entry[];
   all: Entry[];
   nRanks: number;
   stages: number[];
@@ -145,7 +162,7 @@ interface Shown {
   ranks: Entry[];
 }
 
-function useShown(steps: Table): Shown {
+function useShown(steps: Table, spots: Spot[] | null): Shown {
   const now = useAtom(state);
   const entries = useMemo(() => entriesOf(steps), [steps]);
   const names = choicesOf(steps, "step");
@@ -153,11 +170,21 @@ function useShown(steps: Table): Shown {
   const all = useMemo(() => ofStep(entries, step), [entries, step]);
   const ofRanks = all.filter((e) => e.type === "rank");
   const stages = ofRanks.map((e) => e.pp).filter((p): p is number => p !== null);
-  const inStage = now.stage === "" ? ofRanks : ofRanks.filter((e) => String(e.pp) === now.stage);
+  const accepts = filterOf(now.where) ?? (() => true);
+  const spotOf = new Map((spots ?? []).map((s) => [s.rank, s]));
+  const isIn = (e: Entry): boolean => {
+    const spot = spotOf.get(e.index);
+    return (
+      (now.stage === "" || String(e.pp) === now.stage) &&
+      (spot === undefined || accepts(spot, null))
+    );
+  };
+  const inStage = ofRanks.filter(isIn);
   return {
     names,
     step,
-    all,
+    entries,
+    all: all.filter((e) => e.type !== "rank" || isIn(e)),
     nRanks: ofRanks.length,
     stages: [...new Set(stages)].sort((a, b) => a - b),
     inStage,

@@ -3,8 +3,11 @@ import { Atom } from "../base/atom";
 import { urlChanged } from "../model/url_state";
 import type { Setup } from "./parallel_form";
 import { FOLDS, INDICATORS, type Fold, type Order } from "./summary_model";
+import { metricOf } from "./where_model";
 
 export const TOPS = ["all", "16", "32", "64"] as const;
+
+export const GOES = ["timeline", "pipeline", "details"] as const;
 
 export interface State {
   step: string;
@@ -13,9 +16,27 @@ export interface State {
   stage: string;
   fold: Fold;
   setup: Setup | null;
+  /** Of the grid of ranks: its figure, the filter of places, the links that are drawn, the rank that is kept, and where a click goes. */
+  metric: string;
+  where: string;
+  links: string;
+  at: string;
+  goes: (typeof GOES)[number];
 }
 
-const FIRST: State = { step: "", order: "index", top: "all", stage: "", fold: "none", setup: null };
+const FIRST: State = {
+  step: "",
+  order: "index",
+  top: "all",
+  stage: "",
+  fold: "none",
+  setup: null,
+  metric: "computing",
+  where: "",
+  links: "pp,dp",
+  at: "",
+  goes: "timeline",
+};
 export const state = new Atom<State>(FIRST);
 
 export const part = {
@@ -38,6 +59,11 @@ export const part = {
       stage: from.stage ?? "",
       fold: FOLDS.find((f) => f === from.fold) ?? "none",
       setup: setupFrom(from.setup),
+      metric: metricOf(from.metric ?? FIRST.metric).id,
+      where: from.where ?? "",
+      links: from.links ?? FIRST.links,
+      at: from.at ?? "",
+      goes: GOES.find((g) => g === from.goes) ?? "timeline",
     }),
 };
 

@@ -1,4 +1,5 @@
 /** A matrix as colours: rows by columns, with a range that the user may narrow. */
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { rgb, textOn, type ViewerTheme } from "../base/theme";
 import { cut, type Pen } from "../base/pen";
@@ -52,26 +53,82 @@ export function rampOf(colours: Pick<ViewerTheme, "panel" | "accent" | "ink">): 
   });
 }
 
-export function HeatMap(p: HeatMapProps) {
+export interface ScaleOf {
+  least: number;
+  most: number;
+  unit: string;
+  text: (value: number) => string;
+  /** Low is what asks for a look: the scale is turned round. */
+  isLowStrong?: boolean;
+}
+
+export interface Scale {
+  colourOf: (value: number) => string;
+  /** In the range that the user left. */
+  isIn: (value: number) => boolean;
+  /** A drawing with this scale depends on these. */
+  low: number;
+  high: number;
+  /** The legend: its numbers are fields that narrow the range. */
+  bar: ComponentChildren;
+}
+
+const numberIn = (text: string, otherwise: number): number =>
+  text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : otherwise;
+
+/** Values as colours, in a range that the user may narrow. */
+export function useScale(of: ScaleOf): Scale {
   const colours = useColours();
   const ramp = useMemo(() => rampOf(colours), [colours]);
-  const values = p.cells.map((c) => c.value);
-  const [least, most] = useMemo(() => [Math.min(...values), Math.max(...values)], [p.cells]);
   const [range, setRange] = useState<{ least: string; most: string }>({ least: "", most: "" });
-  const low =
-    range.least.trim() !== "" && Number.isFinite(Number(range.least)) ? Number(range.least) : least;
-  const high =
-    range.most.trim() !== "" && Number.isFinite(Number(range.most)) ? Number(range.most) : most;
+  const low = numberIn(range.least, of.least);
+  const high = numberIn(range.most, of.most);
+  const isEmpty = of.least > of.most;
+  const colourOf = (value: number): string => {
+    const x = high > low ? (value - low) / (high - low) : 1;
+    const at = Math.max(0, Math.min(1, of.isLowStrong === true ? 1 - x : x));
+    return ramp[Math.round(at * (RAMP - 1))];
+  };
+  const field = (end: "least" | "most") => (
+    <input
+      aria-label={t(`chart.${end}`)}
+      placeholder={isEmpty ? "" : of.text(of[end])}
+      value={range[end]}
+      onInput={(e) => setRange({ ...range, [end]: e.currentTarget.value })}
+    />
+  );
+  const bar = (
+    <>
+      <span class="quiet">{t("chart.range", of.unit)}</span>
+      {field("least")}
+      <i
+        class="ramp"
+        style={{
+          background: `linear-gradient(to ${of.isLowStrong === true ? "left" : "right"}, ${ramp.join(",")})`,
+        }}
+        aria-hidden="true"
+      />
+      {field("most")}
+      {(range.least !== "" || range.most !== "") && (
+        <button type="button" onClick={() => setRange({ least: "", most: "" })}>
+          {t("chart.reset")}
+        </button>
+      )}
+    </>
+  );
+  return { colourOf, isIn: (value) => value >= low && value <= high, low, high, bar };
+}
+
+export function HeatMap(p: HeatMapProps) {
+  const [least, most] = useMemo(() => {
+    const values = p.cells.map((c) => c.value);
+    return [Math.min(...values), Math.max(...values)];
+  }, [p.cells]);
+  const { colourOf, isIn, low, high, bar } = useScale({ ...p, least, most });
   const byPlace = useMemo(
     () => new Map(p.cells.map((c) => [c.row * p.columns.length + c.column, c])),
     [p.cells, p.columns.length],
   );
-  const colourOf = (value: number): string => {
-    const x = high > low ? (value - low) / (high - low) : 1;
-    const at = Math.max(0, Math.min(1, p.isLowStrong === true ? 1 - x : x));
-    return ramp[Math.round(at * (RAMP - 1))];
-  };
-  const isIn = (value: number): boolean => value >= low && value <= high;
   const layout = (pen: Pick<Pen, "widthOf"> | null, size: Size) => {
     const left = Math.min(
       140,
@@ -156,33 +213,7 @@ export function HeatMap(p: HeatMapProps) {
   };
   return (
     <figure class={p.height === "fill" ? "chart-box fill-box" : "chart-box"}>
-      <div class="heat-range">
-        <span class="quiet">{t("chart.range", p.unit)}</span>
-        <input
-          aria-label={t("chart.least")}
-          placeholder={p.cells.length === 0 ? "" : p.text(least)}
-          value={range.least}
-          onInput={(e) => setRange({ ...range, least: e.currentTarget.value })}
-        />
-        <i
-          class="ramp"
-          style={{
-            background: `linear-gradient(to ${p.isLowStrong === true ? "left" : "right"}, ${ramp.join(",")})`,
-          }}
-          aria-hidden="true"
-        />
-        <input
-          aria-label={t("chart.most")}
-          placeholder={p.cells.length === 0 ? "" : p.text(most)}
-          value={range.most}
-          onInput={(e) => setRange({ ...range, most: e.currentTarget.value })}
-        />
-        {(range.least !== "" || range.most !== "") && (
-          <button type="button" onClick={() => setRange({ least: "", most: "" })}>
-            {t("chart.reset")}
-          </button>
-        )}
-      </div>
+      <div class="heat-range">{bar}</div>
       <Drawing
         title={p.title}
         height={p.height}

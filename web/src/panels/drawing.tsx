@@ -20,7 +20,7 @@ export interface Hit {
   title: string;
   lines: [name: string, value: string, colour?: string][];
   /** Of a click. */
-  act?: () => void;
+  act?: (e: MouseEvent) => void;
   /** Same place, same key: the picture is drawn again when it changes. */
   key: string;
 }
@@ -30,6 +30,8 @@ export interface DrawingProps {
   title: string;
   height: number | "fill";
   draw: (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null) => void;
+  /** What of a picture of very many parts changes with the pointer: `draw` then is not called for it, and what it drew stays below. */
+  drawOver?: (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null) => void;
   hit?: (x: number, y: number, size: Size) => Hit | null;
   onWheel?: (e: WheelEvent, x: number, y: number, size: Size) => void;
   onPointerDown?: (e: PointerEvent, x: number, y: number, size: Size) => void;
@@ -69,13 +71,34 @@ export function Drawing(p: DrawingProps) {
     return () => observer.disconnect();
   }, []);
 
+  const below = useRef<HTMLCanvasElement | null>(null);
+  useEffect(() => {
+    below.current = null;
+  }, [size, colours, lang, ...p.deps]);
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
-      if (canvas.current !== null && size.width > 0 && size.height > 0) {
+      if (canvas.current === null || size.width <= 0 || size.height <= 0) {
+        return;
+      }
+      const hovered = over?.hit ?? null;
+      if (p.drawOver === undefined) {
         paint(canvas.current, size, devicePixelRatio, colours, (pen) =>
-          p.draw(pen, size, colours, over?.hit ?? null),
+          p.draw(pen, size, colours, hovered),
+        );
+        return;
+      }
+      if (below.current === null) {
+        below.current = document.createElement("canvas");
+        // Drawn once and kept as pixels: a browser that draws on a graphics card would draw all of it anew in each frame.
+        context(below.current, { willReadFrequently: true });
+        paint(below.current, size, devicePixelRatio, colours, (pen) =>
+          p.draw(pen, size, colours, null),
         );
       }
+      paint(canvas.current, size, devicePixelRatio, colours, (pen, ctx) => {
+        ctx.drawImage(below.current!, 0, 0, size.width, size.height);
+        p.drawOver!(pen, size, colours, hovered);
+      });
     });
     return () => cancelAnimationFrame(frame);
   }, [size, colours, lang, over?.hit.key, ...p.deps]);
@@ -86,12 +109,14 @@ export function Drawing(p: DrawingProps) {
     if (kind === "svg") {
       const pen = new SvgPen(measurer());
       now.draw(pen, at, theme.get(), null);
+      now.drawOver?.(pen, at, theme.get(), null);
       return pen.done(at.width, at.height, theme.get().page, now.title);
     }
     const sheet = document.createElement("canvas");
     paint(sheet, at, Math.max(2, devicePixelRatio), theme.get(), (pen) => {
       pen.rect(0, 0, at.width, at.height, theme.get().page);
       now.draw(pen, at, theme.get(), null);
+      now.drawOver?.(pen, at, theme.get(), null);
     });
     return blobOf(sheet);
   };
@@ -143,7 +168,7 @@ export function Drawing(p: DrawingProps) {
         }}
         onPointerLeave={() => setOver(null)}
         onPointerDown={(e) => p.onPointerDown?.(e, ...place(e), size)}
-        onClick={(e) => find(e)?.act?.()}
+        onClick={(e) => find(e)?.act?.(e)}
         onDblClick={() => p.onDblClick?.()}
         onKeyDown={(e) => p.onKeyDown?.(e, size)}
       />
@@ -157,7 +182,7 @@ function paint(
   size: Size,
   ratio: number,
   colours: ViewerTheme,
-  draw: (pen: Pen) => void,
+  draw: (pen: Pen, ctx: CanvasRenderingContext2D) => void,
 ): void {
   const [w, h] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
   if (canvas.width !== w || canvas.height !== h) {
@@ -168,7 +193,7 @@ function paint(
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.clearRect(0, 0, size.width, size.height);
   ctx.fillStyle = colours.page;
-  draw(new CanvasPen(ctx));
+  draw(new CanvasPen(ctx), ctx);
 }
 
 /** Beside the pointer, inside the window. */

@@ -9,9 +9,15 @@ import { t } from "../words";
 export interface SelectProps<T extends string> {
   label: string;
   value: T;
-  options: readonly (readonly [value: T, text: string])[];
+  options: readonly Option<T>[] | readonly OptionGroup<T>[];
   onChange: (value: T) => void;
   title?: string;
+}
+
+export type Option<T extends string> = readonly [value: T, text: string];
+export interface OptionGroup<T extends string> {
+  name: string;
+  options: readonly Option<T>[];
 }
 
 export function Select<T extends string>({
@@ -21,15 +27,24 @@ export function Select<T extends string>({
   onChange,
   title,
 }: SelectProps<T>) {
+  const option = ([name, text]: Option<T>) => (
+    <option key={name} value={name}>
+      {text}
+    </option>
+  );
   return (
     <label title={title}>
       {label}
       <select value={value} onChange={(e) => onChange(e.currentTarget.value as T)}>
-        {options.map(([name, text]) => (
-          <option key={name} value={name}>
-            {text}
-          </option>
-        ))}
+        {options.map((one) =>
+          "options" in one ? (
+            <optgroup key={one.name} label={one.name}>
+              {one.options.map(option)}
+            </optgroup>
+          ) : (
+            option(one)
+          ),
+        )}
       </select>
     </label>
   );

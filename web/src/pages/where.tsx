@@ -1,0 +1,446 @@
+/** Where is it: all ranks of the job in their places, coloured by a figure that some table says of each. */
+import { useMemo, useState } from "preact/hooks";
+import type { Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { duration, exact, percent, significant, unitFor } from "../base/time";
+import { ranks as known } from "../model/session";
+import { useScale } from "../panels/chart_heat";
+import { useColours, type Hit } from "../panels/drawing";
+import { Failed } from "../panels/empty";
+import { Check, Segments, Select } from "../panels/form";
+import { t, type Word } from "../words";
+import { modeTable, useReply } from "./data";
+import { setupParams } from "./parallel_form";
+import type { Entry } from "./summary_model";
+import { change, GOES, state } from "./summary_state";
+import { heightFor, linkColour, WhereGrid, type Box, type Link } from "./where_grid";
+import {
+  dimensionsOf,
+  DIMENSIONS,
+  figuresOfSteps,
+  figuresOfTable,
+  filterOf,
+  membersOf,
+  metricOf,
+  METRICS,
+  placeText,
+  unplaced,
+  worstStep,
+  type Dimension,
+  type Figures,
+  type Groups,
+  type Metric,
+  type Spot,
+} from "./where_model";
+import { stepInPipeline, stepInTimeline } from "./where_travel";
+
+export interface WhereProps {
+  entries: Entry[];
+  /** Those that may be chosen; and which is, null: all. */
+  steps: string[];
+  step: string | null;
+  /** null: nobody knows how the ranks are arranged. */
+  spots: Spot[] | null;
+  groups: Groups;
+  /** Dimensions that are folded into one box. */
+  folded: readonly Dimension[];
+  details: (rank: string | null) => void;
+}
+
+const nameOf = (m: Metric): string => t(`metric.${m.id}` as Word);
+/** What stands in lines of the tip; more are counted. */
+const MEMBERS_IN_TIP = 8;
+/** Beside the grid. */
+const LIST_PX = 280;
+const LISTED = 8;
+
+interface Told {
+  metric: Metric;
+  figures: Figures;
+  /** Of one step, where there are several. */
+  ofStep: (step: string) => Figures;
+  isLoading: boolean;
+  error: unknown;
+  retry: () => void;
+}
+
+/** The figures of a metric: from the table of steps at once, from other analyses when they are asked for. */
+function useFigures(id: string, entries: Entry[], step: string | null): Told {
+  const metric = metricOf(id);
+  const { source } = metric;
+  const params = setupParams(useAtom(state).setup);
+  const reply = useReply<Table | null>(
+    JSON.stringify([source?.mode, source?.table, params]),
+    source === null ? null : (signal) => modeTable(source.mode, source.table, params, signal),
+  );
+  const table = source === null ? null : reply.data;
+  const ofStep = (of: string | null): Figures =>
+    source === null
+      ? figuresOfSteps(entries, of, metric)
+      : table?.name !== source.table
+        ? new Map()
+        : figuresOfTable(table, source, metric.unit, of);
+  const figures = useMemo(() => ofStep(step), [entries, table, id, step]);
+  return {
+    metric,
+    figures,
+    ofStep,
+    isLoading: source !== null && reply.isLoading && reply.error === null,
+    error: source === null ? null : reply.error,
+    retry: reply.retry,
+  };
+}
+
+/** How a figure is written: "12.4", in "ms". */
+interface Written {
+  unit: string;
+  per: number;
+}
+
+function writtenAs(metric: Metric, figures: Figures): Written {
+  if (metric.unit !== "ns") {
+    return { unit: { "%": "%", x: "×", n: "" }[metric.unit], per: 1 };
+  }
+  const most = [...figures.values()].reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+  const unit = unitFor(most);
+  return { unit: unit.name, per: unit.ns };
+}
+
+export function Where(p: WhereProps) {
+  const now = useAtom(state);
+  const told = useFigures(now.metric, p.entries, p.step);
+  const all = useAtom(known);
+  const spots = useMemo(
+    () => p.spots ?? unplaced(all.map((r) => ({ rank: String(r.rank), key: r.key }))),
+    [p.spots, all.length],
+  );
+  const accepts = filterOf(now.where);
+  const boxes = useMemo(
+    () => boxesOf(spots, told.figures, p.folded, accepts ?? (() => true)),
+    [spots, told.figures, p.folded.join(), now.where],
+  );
+  if (spots.length < 2) {
+    return null;
+  }
+  return (
+    <section class="card" id="where">
+      <h3>{t("where.title")}</h3>
+      <Choosing
+        kinds={dimensionsOf(spots).filter((d) => p.groups[d] !== undefined)}
+        isWrong={accepts === null}
+      />
+      {p.spots === null && <p class="quiet">{t("where.unplaced")}</p>}
+      {told.error !== null ? (
+        <Failed error={told.error} retry={told.retry} />
+      ) : (
+        <Plot {...p} told={told} spots={spots} boxes={boxes} />
+      )}
+    </section>
+  );
+}
+
+function Choosing({ kinds, isWrong }: { kinds: Dimension[]; isWrong: boolean }) {
+  const now = useAtom(state);
+  const colours = useColours();
+  const drawn = now.links.split(",");
+  const toggle = (kind: Dimension, on: boolean): void =>
+    change({
+      links: DIMENSIONS.filter((d) => (d === kind ? on : drawn.includes(d))).join(",") || "none",
+    });
+  return (
+    <div class="controls-row">
+      <Select
+        label={t("where.metric")}
+        value={now.metric}
+        options={(["step", "pipeline", "waits"] as const).map((group) => ({
+          name: t(`where.of-${group}`),
+          options: METRICS[group].map((m) => [m.id, nameOf(m)] as const),
+        }))}
+        onChange={(metric) => change({ metric })}
+      />
+      <label title={t("where.filter-hint")}>
+        {t("where.filter")}
+        <input
+          class={isWrong ? "wrong" : ""}
+          aria-invalid={isWrong}
+          placeholder="pp=2 dp=0-3"
+          value={now.where}
+          onInput={(e) => change({ where: e.currentTarget.value })}
+        />
+      </label>
+      <label>
+        {t("where.find")}
+        <input
+          type="number"
+          min={0}
+          value={now.at}
+          onInput={(e) => change({ at: e.currentTarget.value })}
+        />
+      </label>
+      {kinds.length > 0 && <span class="quiet">{t("where.links")}</span>}
+      {kinds.map((kind) => (
+        <span key={kind} class="link-kind" style={{ "--of": linkColour(kind, colours) }}>
+          <Check
+            label={kind.toUpperCase()}
+            checked={drawn.includes(kind)}
+            onChange={(on) => toggle(kind, on)}
+          />
+        </span>
+      ))}
+      <span class="quiet">{t("where.goes")}</span>
+      <Segments
+        label={t("where.goes")}
+        value={now.goes}
+        options={GOES.map((g) => [g, t(`where.goes-${g}`)] as const)}
+        onChange={(goes) => change({ goes })}
+      />
+    </div>
+  );
+}
+
+type PlotProps = WhereProps & { told: Told; spots: Spot[]; boxes: Box[] };
+
+function Plot(p: PlotProps) {
+  const now = useAtom(state);
+  const { told, boxes } = p;
+  const written = writtenAs(told.metric, told.figures);
+  const shown = useMemo(
+    () =>
+      boxes.map((b) => ({ ...b, value: b.value === undefined ? b.value : b.value / written.per })),
+    [boxes, written.per],
+  );
+  const values = shown.map((b) => b.value).filter((v) => v !== undefined);
+  const scale = useScale({
+    least: values.reduce((a, b) => Math.min(a, b), Infinity),
+    most: values.reduce((a, b) => Math.max(a, b), -Infinity),
+    unit: written.unit,
+    text: significant,
+  });
+  const [width] = useState(() => innerWidth - 52 - LIST_PX);
+  const byRank = useMemo(
+    () => new Map(shown.flatMap((b) => b.ranks.map((r) => [r, b] as const))),
+    [shown],
+  );
+  const drawn = DIMENSIONS.filter((d) => now.links.split(",").includes(d));
+  const kept = byRank.get(now.at) ?? null;
+  const linksOf = useMemo(
+    () => (box: Box) => drawn.map((kind) => linkOf(kind, box, p.groups, byRank)),
+    [byRank, p.groups, now.links],
+  );
+  const go = (box: Box): void => goFrom(box, p, told);
+  const many = dimensionsOf(p.spots);
+  const about = useAbout(p, many);
+  const nUnknown = shown.filter((b) => b.value === undefined).length;
+  return (
+    <>
+      <div class="heat-range">
+        {scale.bar}
+        {nUnknown > 0 && (
+          <span class="unknown-key">
+            {told.isLoading
+              ? t("where.working")
+              : t("where.unknown", String(nUnknown), String(shown.length))}
+          </span>
+        )}
+      </div>
+      <div class="where-plot">
+        <WhereGrid
+          title={t("where.of", nameOf(told.metric))}
+          boxes={shown}
+          scale={scale}
+          text={significant}
+          titleOf={(box) => titleOf(box, many)}
+          linesOf={about}
+          linksOf={linksOf}
+          kept={kept}
+          keep={(box) => change({ at: box === null || box === kept ? "" : box.spot.rank })}
+          go={go}
+          height={heightFor(boxes, width)}
+        />
+        <Largest boxes={shown} many={many} kept={kept} unit={written.unit} />
+      </div>
+      <p class="quiet">{t("where.hint")}</p>
+      {kept !== null && <Kept box={kept} lines={about(kept)} title={titleOf(kept, many)} go={go} />}
+    </>
+  );
+}
+
+/** Those with most of it; a click keeps one. */
+function Largest({
+  boxes,
+  many,
+  kept,
+  unit,
+}: {
+  boxes: Box[];
+  many: readonly Dimension[];
+  kept: Box | null;
+  unit: string;
+}) {
+  const most = useMemo(
+    () =>
+      boxes
+        .filter((b) => b.isIn && b.value !== undefined)
+        .sort((a, b) => b.value! - a.value!)
+        .slice(0, LISTED),
+    [boxes],
+  );
+  return (
+    <ol
+      class="where-largest"
+      aria-label={t("where.largest")}
+      style={{ width: `${LIST_PX - 16}px` }}
+    >
+      <b>{t("where.largest")}</b>
+      {most.map((box) => (
+        <li key={box.spot.rank}>
+          <button
+            type="button"
+            class="flat"
+            aria-pressed={box === kept}
+            onClick={() => change({ at: box === kept ? "" : box.spot.rank })}
+          >
+            <span>{titleOf(box, many)}</span>
+            <span>{`${significant(box.value!)} ${unit}`}</span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const titleOf = (box: Box, many: readonly Dimension[]): string =>
+  [t("where.rank", box.spot.rank), placeText(box.spot, many)].filter(Boolean).join(", ");
+
+function linkOf(kind: Dimension, box: Box, groups: Groups, byRank: ReadonlyMap<string, Box>): Link {
+  const members = membersOf(groups, kind, box.spot.rank).map((r) => byRank.get(r));
+  return { kind, boxes: [...new Set(members.filter((b) => b !== undefined))] };
+}
+
+/** What is said of a box: its figure, beside the mean of all, and whom it talks to. */
+function useAbout(p: PlotProps, many: readonly Dimension[]) {
+  const colours = useColours();
+  const { metric, figures } = p.told;
+  const all = [...figures.values()];
+  const mean = all.reduce((a, b) => a + b, 0) / Math.max(1, all.length);
+  return (box: Box): Hit["lines"] => {
+    const value = figures.get(box.spot.rank);
+    const lines: Hit["lines"] = [[nameOf(metric), figureText(metric, value)]];
+    if (value !== undefined && metric.unit === "ns") {
+      lines.push(["", exact(value)]);
+    }
+    if (value !== undefined && mean > 0) {
+      const share = value / mean - 1;
+      lines.push([t("where.mean"), `${share < 0 ? "−" : "+"}${percent(Math.abs(share))} %`]);
+    }
+    if (box.spot.key === "") {
+      lines.push(["", t("where.not-here")]);
+    }
+    if (box.ranks.length > 1) {
+      lines.push([t("where.largest-of"), t("where.ranks", box.ranks.length)]);
+    }
+    for (const kind of many) {
+      const members = membersOf(p.groups, kind, box.spot.rank);
+      if (members.length > 1) {
+        const more = members.length - MEMBERS_IN_TIP;
+        lines.push([
+          t("where.with", kind.toUpperCase()),
+          members.slice(0, MEMBERS_IN_TIP).join(", ") + (more > 0 ? ` … +${more}` : ""),
+          linkColour(kind, colours),
+        ]);
+      }
+    }
+    return lines;
+  };
+}
+
+function figureText(metric: Metric, value: number | undefined): string {
+  if (value === undefined) {
+    return t("where.not-known");
+  }
+  const text = {
+    ns: duration,
+    "%": (v: number) => `${v.toFixed(1)} %`,
+    x: (v: number) => `${v.toFixed(3)} ×`,
+    n: String,
+  };
+  return text[metric.unit](value);
+}
+
+/** A rank that is kept, in words; its groups are filters. */
+function Kept({
+  box,
+  title,
+  lines,
+  go,
+}: {
+  box: Box;
+  title: string;
+  lines: Hit["lines"];
+  go: (box: Box) => void;
+}) {
+  return (
+    <div class="controls-row" role="status">
+      <b>{title}</b>
+      {lines.map(([name, value]) => (
+        <span class="quiet">
+          {name} {value}
+        </span>
+      ))}
+      <button type="button" onClick={() => go(box)}>
+        {t("where.go")}
+      </button>
+      <button type="button" onClick={() => change({ at: "" })}>
+        {t("frame.close")}
+      </button>
+    </div>
+  );
+}
+
+/** To the step that is chosen; of all the one in which the rank has the most of what is shown. */
+function goFrom(box: Box, p: PlotProps, told: Told): void {
+  const { rank, key } = box.spot;
+  const step = p.step ?? worstStep(rank, p.steps, told.ofStep);
+  switch (state.get().goes) {
+    case "timeline":
+      void stepInTimeline(key, step);
+      break;
+    case "pipeline":
+      void stepInPipeline(rank, step);
+      break;
+    case "details":
+      change({ at: rank });
+      p.details(rank);
+      break;
+  }
+}
+
+/** Ranks that differ only in what is folded are one box, with the largest figure of them. */
+function boxesOf(
+  spots: Spot[],
+  figures: Figures,
+  folded: readonly Dimension[],
+  accepts: (s: Spot, figure: number | undefined) => boolean,
+): Box[] {
+  const by = new Map<string, Box>();
+  for (const spot of spots) {
+    const isIn = accepts(spot, figures.get(spot.rank));
+    const figure = isIn || folded.length === 0 ? figures.get(spot.rank) : undefined;
+    const place = { ...spot };
+    folded.forEach((d) => (place[d] = 0));
+    const key = `${place.pp} ${place.dp} ${place.cp} ${place.tp}`;
+    const box = by.get(key);
+    if (box === undefined) {
+      by.set(key, { spot: place, ranks: [spot.rank], value: figure, isIn });
+      continue;
+    }
+    const isLarger = figure !== undefined && (box.value === undefined || figure > box.value);
+    by.set(key, {
+      spot: isLarger ? place : box.spot,
+      ranks: [...box.ranks, spot.rank],
+      value: isLarger ? figure : box.value,
+      isIn: box.isIn || isIn,
+    });
+  }
+  return [...by.values()];
+}
