@@ -642,7 +642,6 @@ const WORDS = {
   "where.largest-of": ["largest of", "最大者，共"],
   "where.mean": ["against the mean", "相对平均值"],
   "where.with": ["{0} with", "{0} 组"],
-  "where.no-chart": ["This capture has no pipeline chart.", "该采集没有流水线图。"],
   "where.not-in-chart": ["Rank {0} is in no pipeline of the chart.", "流水线图中没有 rank {0}。"],
   "metric.step_time": ["Step time", "step 时间"],
   "metric.computing": ["Computing", "计算"],

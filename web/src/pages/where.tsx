@@ -9,7 +9,7 @@ import { useColours, type Hit } from "../panels/drawing";
 import { Failed } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { t, type Word } from "../words";
-import { modeTable, useReply } from "./data";
+import { modeTable, useReply, wholeTable } from "./data";
 import { setupParams } from "./parallel_form";
 import type { Entry } from "./summary_model";
 import { change, GOES, state } from "./summary_state";
@@ -71,7 +71,12 @@ function useFigures(id: string, entries: Entry[], step: string | null): Told {
   const params = setupParams(useAtom(state).setup);
   const reply = useReply<Table | null>(
     JSON.stringify([source?.mode, source?.table, params]),
-    source === null ? null : (signal) => modeTable(source.mode, source.table, params, signal),
+    source === null
+      ? null
+      : (signal) =>
+          source.mode === "whatif"
+            ? wholeTable("whatif", params, source.table, signal)
+            : modeTable(source.mode, source.table, params, signal),
   );
   const table = source === null ? null : reply.data;
   const ofStep = (of: string | null): Figures =>

@@ -11,7 +11,7 @@ import {
   type Place,
 } from "./summary_model";
 
-/** A column of a mode's table that has rows for each rank. */
+/** A column of a mode's table (or of the replay's, "whatif") that has rows for each rank. */
 export interface Source {
   mode: string;
   table: string;

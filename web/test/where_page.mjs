@@ -1,0 +1,194 @@
+// node where_page.mjs CHROMIUM URL FIGURES.json WHOLE WHATIF.json: the grid of ranks in a real browser. URL is what `pipescope serve` prints for a job of
+// pp 4, dp 2, tp 2 and 2 steps, of which rank 6 is missing; FIGURES.json has what `pipescope query` says of each rank:
+// {"METRIC":[[rank, value],...]}, times in ns. WHOLE is the address of the same job with rank 6, WHATIF.json what `pipescope whatif --json`
+// says of it. PIPESCOPE_SHOTS=DIR keeps pictures.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { apiOf, launch } from "./page.mjs";
+
+const [executablePath, url, file, whole, whatif] = process.argv.slice(2);
+const figures = JSON.parse(readFileSync(file, "utf8"));
+const browser = await launch(executablePath);
+const faults = [];
+
+async function open(hash = "", options = {}, at = url) {
+  const page = await browser.newPage({
+    viewport: { width: 1280, height: 1000 },
+    colorScheme: "light",
+    locale: "en",
+    ...options,
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.setDefaultTimeout(60_000);
+  await page.goto(`${at}&tab=summary${hash}`);
+  await page.waitForSelector("#where");
+  await page.locator("#where").scrollIntoViewIfNeeded();
+  return page;
+}
+const shot = async (page, name) => {
+  if (process.env.PIPESCOPE_SHOTS) {
+    await page.waitForTimeout(300);
+    await page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
+  }
+};
+const canvas = (page) => page.locator("#where canvas");
+
+/** Cells of 44 px, 3 between replicas, 4 between stages; the first is at 64, 24. */
+const middle = (rank) => {
+  const [pp, dp, tp] = [Math.floor(rank / 4), Math.floor((rank % 4) / 2), rank % 2];
+  return { x: 64 + (2 * dp + tp) * 44 + dp * 3 + 22, y: 24 + pp * 48 + 22 };
+};
+const tipOf = async (page, rank) => {
+  await canvas(page).hover({ position: middle(rank) });
+  await page.waitForFunction(
+    (text) => document.querySelector(".hover-tip b")?.textContent?.startsWith(text),
+    `rank ${rank},`,
+  );
+  return page.locator(".hover-tip").innerText();
+};
+
+// --- every figure of every rank is that of the command line -------------------------------------------------------------
+
+/** The exact ns of a tip, or the number of its first line. */
+function figureOf(tip) {
+  const [, first] = tip.split("\n").map((line) => line.split("\t").at(-1));
+  const ns = /^\s*(-?[\d\u2009]+) ns$/m.exec(tip);
+  return ns !== null ? Number(ns[1].replaceAll("\u2009", "")) : Number.parseFloat(first);
+}
+
+{
+  const page = await open();
+  for (const [metric, rows] of Object.entries(figures)) {
+    await page.locator("#where select").selectOption(metric);
+    await page.waitForFunction(
+      (n) => document.querySelector("#where .unknown-key")?.textContent === n,
+      `not known of ${16 - rows.length} of 16`,
+    );
+    const said = new Map(rows);
+    for (let rank = 0; rank < 16; rank++) {
+      const tip = await tipOf(page, rank);
+      const value = said.get(rank);
+      if (value === undefined) {
+        assert.ok(tip.includes("not known"), `${metric} of rank ${rank}: ${tip}`);
+      } else {
+        // Shares and factors are shown with one and three decimals; times to the ns.
+        const near =
+          tip.includes(" %") && !tip.includes(" ns") ? 0.051 : tip.includes("×") ? 5.1e-4 : 0.51;
+        const shown = figureOf(tip);
+        assert.ok(Math.abs(shown - value) <= near, `${metric} of rank ${rank}: ${shown}, ${value}`);
+      }
+    }
+  }
+  const tip = await tipOf(page, 6);
+  assert.ok(tip.includes("its profile is not here"), tip);
+  assert.ok((await tipOf(page, 9)).includes("1, 5, 9, 13"), "whom it is joined with");
+  await shot(page, "where.png");
+  await page.close();
+}
+
+// --- the replay's figures: all of them, or the sentence that says why there are none ---------------------------------------
+
+{
+  const page = await open("&sum.metric=slowdown", {}, whole);
+  await page.locator(".where-largest li", { hasText: "rank 9," }).first().waitFor();
+  for (const { rank, slowdown } of JSON.parse(readFileSync(whatif, "utf8")).slowdown_by_worker) {
+    assert.ok(
+      (await tipOf(page, rank)).includes(`${slowdown.toFixed(3)} ×`),
+      `slowdown of ${rank}`,
+    );
+  }
+  await page.close();
+  const lacking = await open("&sum.metric=slowdown");
+  await lacking.locator("#where", { hasText: "those that are missing decide who waits" }).waitFor();
+  await lacking.close();
+}
+
+// --- a click leads to the rank's step; Shift keeps it; keys do the same --------------------------------------------------
+
+const hashOf = (page) =>
+  page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+
+{
+  const page = await open("&sum.step=2");
+  await canvas(page).click({ position: middle(9), modifiers: ["Shift"] });
+  await page.locator("#where [role=status] b", { hasText: "rank 9, pp2 dp0 tp1" }).waitFor();
+  await canvas(page).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator("#where [role=status] b", { hasText: "rank 10," }).waitFor();
+  await page.keyboard.press("ArrowUp"); // nobody is there: 6 has no profile, and yet a place
+  await page.locator("#where [role=status] b", { hasText: "rank 6," }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#page-timeline:not([hidden])");
+  await page.waitForFunction(() => location.hash.includes("tl.w="));
+  await page.waitForTimeout(400);
+  const { ranks } = await apiOf(url)("ranks");
+  const rank = ranks.find((r) => r.rank === 10);
+  const [, start, end] = rank.steps.find(([id]) => id === 2);
+  const [since, part, span] = (await hashOf(page))["tl.w"].split("+");
+  const from = Number(BigInt(since) - BigInt(rank.origin_ns)) + Number(part);
+  const to = from + Number(span);
+  assert.ok(
+    from <= start && to >= end && to - from < 2 * (end - start),
+    `${from} ${to}: ${start} ${end}`,
+  );
+  await page.close();
+}
+
+{
+  const page = await open("&sum.step=2&sum.goes=pipeline");
+  await canvas(page).click({ position: middle(9) });
+  await page.waitForSelector("#page-pipeline:not([hidden])");
+  await page.locator("#page-pipeline", { hasText: "step 2 · pipeline 1" }).waitFor();
+  await page.close();
+}
+
+// --- a filter: bars and table keep to it; the address holds all of it; ranks without places -------------------------------
+
+{
+  const page = await open("&sum.where=pp%3D2&sum.at=9&sum.metric=waiting");
+  assert.equal(await page.locator("#where select").inputValue(), "waiting");
+  await page.locator("#where [role=status] b", { hasText: "rank 9," }).waitFor();
+  const rows = page.locator("#page-summary .card.flush .grid-row");
+  await rows.nth(3).waitFor();
+  const first = await rows.evaluateAll((all) =>
+    all.map((r) => r.querySelector("[role=gridcell]").textContent.trim()),
+  );
+  assert.deepEqual(
+    first.filter((text) => /^\d+$/.test(text)),
+    ["8", "9", "10", "11"],
+  );
+  await page.locator("#where input[placeholder='pp=2 dp=0-3']").fill("pp=");
+  assert.equal(await page.locator("#where input.wrong").count(), 1);
+  await page.close();
+}
+
+// --- 16,384 ranks, of which 15 are here -------------------------------------------------------------------------------------
+
+{
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1000 }, locale: "en" });
+  page.on("pageerror", (error) => faults.push(error.message));
+  const reply = await apiOf(url)("summary");
+  await page.route(/api\/summary/, async (route) => {
+    const places = Array.from({ length: 16384 }, (_, rank) => ({
+      rank,
+      key: "",
+      pp: rank >> 10,
+      dp: (rank >> 3) & 127,
+      cp: 0,
+      tp: rank & 7,
+      ep: 0,
+    }));
+    const tp = places.map((p) => p.rank >> 3);
+    await route.fulfill({
+      json: { ...reply, problems: [], problem_kinds: [], places, groups: { tp } },
+    });
+  });
+  await page.goto(`${url}&tab=summary`);
+  await page.locator("#where .unknown-key", { hasText: "not known of 16369 of 16384" }).waitFor();
+  await page.close();
+}
+
+await browser.close();
+assert.deepEqual(faults, []);
