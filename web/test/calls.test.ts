@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Table } from "../src/api/types";
 import { flameOf, foundIn, stepFrom, timeFound, timeOf } from "../src/model/flame";
-import { callsOf } from "../src/pages/calls_model";
+import {
+  callsOf,
+  longestBelow,
+  modulePlaces,
+  moduleRowPath,
+  modulesOf,
+} from "../src/pages/calls_model";
 
 /** all 100: a 60 (b 40, c 20), d 39.9, e 0.1; of devices k 30 below b. */
 const table: Table = {
@@ -122,4 +128,50 @@ void test("arrows", () => {
   assert.equal(go(4, "ArrowUp"), "a");
   assert.equal(go(0, "ArrowUp"), "(all)");
   assert.equal(go(2, "ArrowDown"), "b", "what has no time of this kind is not gone to");
+});
+
+/** all: Net (Layer (forward (op, kernel), Norm)), Net's namesake elsewhere. */
+const byModule = callsOf({
+  ...table,
+  rows: [
+    [0, null, 0, "(all)", "all", 9, 0, 9, 0, 0, null, null],
+    [1, 0, 1, "Net", "module", 9, 0, 9, 0, 0, null, null],
+    [2, 1, 2, "Layer", "module", 9, 0, 9, 0, 0, null, null],
+    [3, 2, 3, "forward", "pass", 9, 0, 9, 0, 0, null, null],
+    [4, 3, 4, "mm", "op", 9, 9, 9, 0, 3, 40, 11],
+    [5, 4, 5, "k", "kernel", 0, 0, 9, 9, 3, 70, 12],
+    [6, 2, 3, "Norm", "module", 0, 0, 0, 0, 0, null, null],
+  ],
+});
+
+void test("modules are found by the names down to them", () => {
+  const places = modulePlaces(byModule);
+  assert.deepEqual([...places.keys()], ["Net", "Net/Layer", "Net/Layer/Norm"]);
+  assert.equal(places.get("Net/Layer/Norm"), 6);
+  const row = (cells: Record<string, string>) => moduleRowPath((c) => cells[c] ?? null);
+  assert.equal(row({ parentModule: "", module: "Net" }), "Net");
+  assert.equal(row({ parentModule: "Net/Layer", module: "Norm" }), "Net/Layer/Norm");
+});
+
+void test("a module leads to the longest of what runs in it, or nowhere", () => {
+  assert.equal(longestBelow(byModule, 1), 5);
+  assert.equal(longestBelow(byModule, 6), null);
+});
+
+void test("the table of modules: one rank's rows, what is read first in front, nothing left out", () => {
+  const tree: Table = {
+    ...table,
+    columns: ["rankID", "depth", "module", "gaps", "mfu"].map((c) => [c, "int", "", false]),
+    rows: [
+      [0, 1, "Net", 5, 50],
+      [1, 1, "Net", 6, null],
+    ],
+  };
+  const one = modulesOf(tree, 1);
+  assert.deepEqual(
+    one.columns.map(([c]) => c),
+    ["rankID", "module", "mfu", "gaps", "depth"],
+  );
+  assert.deepEqual(one.rows, [[1, "Net", null, 6, 1]]);
+  assert.equal(modulesOf(tree, null).total, 2);
 });

@@ -17,7 +17,8 @@ import { Segments, Select, useRank } from "../panels/form";
 import { askOf, lanesOf } from "../panels/slice_list";
 import { DataTable, LocalTable } from "../panels/table";
 import { language, said, t } from "../words";
-import { callsOf } from "./calls_model";
+import { callsOf, longestBelow } from "./calls_model";
+import { Modules } from "./calls_modules";
 import { calls, lookAt, part, type CallsState, type Scope } from "../model/calls";
 import { useReply, wholeTable } from "./data";
 import { RankGate } from "./rank_gate";
@@ -107,18 +108,20 @@ function Controls({ state, rank, isAll }: Of & { isAll: boolean }) {
   );
 }
 
+const stepOf = (scope: Scope): string | null => /^step (-?\d+)$/.exec(scope)?.[1] ?? null;
+
 /** What to ask the server: the route, its parameters, and the table of several. */
 function questionOf(state: CallsState, rank: Rank | null, cluster: number): [string, Params] {
-  const step = /^step (-?\d+)$/.exec(state.scope)?.[1];
+  const step = stepOf(state.scope);
   if (rank === null) {
     const table = MODE_TABLES[state.by];
-    const only = step === undefined ? {} : { step_id: step };
+    const only = step === null ? {} : { step_id: step };
     return ["mode", { name: "call_tree", table, cluster, ...only }];
   }
   const params: Params = { rank: rank.key, by: state.by };
   const span = analysisSpan.get();
   const framed = box.get();
-  if (step !== undefined) {
+  if (step !== null) {
     const found = (rank.steps ?? []).find(([id]) => String(id) === step);
     return [
       "call_tree",
@@ -163,11 +166,19 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
       {state.by === "modules" && <p class="quiet">{t("calls.no-modules")}</p>}
     </Empty>
   ) : (
-    <Pictured state={state} rank={rank} nodes={nodes} table={reply.data} params={params} />
+    <Pictured
+      state={state}
+      rank={rank}
+      cluster={cluster}
+      nodes={nodes}
+      table={reply.data}
+      params={params}
+    />
   );
 }
 
 interface Pictured extends Of {
+  cluster: number;
   nodes: CallNode[];
   table: Table;
   params: Params;
@@ -180,7 +191,7 @@ const placeOf = (nodes: readonly CallNode[], id: number): number =>
     nodes.findIndex((n) => n.id === id),
   );
 
-function Pictured({ state, rank, nodes, table, params }: Pictured) {
+function Pictured({ state, rank, cluster, nodes, table, params }: Pictured) {
   const time = timeOf(nodes, state.time);
   const found = useMemo(() => foundIn(nodes, state.find), [nodes, state.find]);
   const focus = placeOf(nodes, state.focus);
@@ -218,6 +229,16 @@ function Pictured({ state, rank, nodes, table, params }: Pictured) {
         )}
       </section>
       <Chosen node={nodes[chosen]} nodes={nodes} rank={rank} params={params} />
+      {state.by === "modules" && (
+        <Modules
+          rank={rank}
+          cluster={cluster}
+          step={stepOf(state.scope)}
+          nodes={nodes}
+          chosen={chosen}
+          choose={choose}
+        />
+      )}
       <div class="card flush">
         <LocalTable
           table={shown}
@@ -331,6 +352,7 @@ function Chosen({
           sort={{ column: "duration", desc: true }}
         />
       )}
+      {node.n === 0 && rank !== null && <LongestBelow rank={rank} node={node} nodes={nodes} />}
       {node.longest !== null && rank === null && (
         <p>
           <button type="button" onClick={() => void toLongest(node).catch(fail)}>
@@ -339,6 +361,31 @@ function Chosen({
         </p>
       )}
     </section>
+  );
+}
+
+/** Modules and their passes have no slices of their own; what runs in them has. */
+function LongestBelow({
+  rank,
+  node,
+  nodes,
+}: {
+  rank: Rank;
+  node: CallNode;
+  nodes: readonly CallNode[];
+}) {
+  const below = longestBelow(nodes, nodes.indexOf(node));
+  return below === null ? null : (
+    <p>
+      <button
+        type="button"
+        onClick={() =>
+          void get<Ref>("slice", { rank: rank.key, slice: nodes[below].slice! }).then(show, fail)
+        }
+      >
+        {t("calls.show-below", callName(nodes[below]))}
+      </button>
+    </p>
   );
 }
 

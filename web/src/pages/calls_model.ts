@@ -47,3 +47,75 @@ export function callsOf(table: Table | null): CallNode[] {
   }
   return out;
 }
+
+/** Of the tree by module the place of each module by the names down to it, as the table ModuleTree writes them. */
+export function modulePlaces(nodes: readonly CallNode[]): ReadonlyMap<string, number> {
+  const paths = new Map<number, string>();
+  const out = new Map<string, number>();
+  nodes.forEach((node, place) => {
+    if (node.kind === "module") {
+      const above = paths.get(node.parent);
+      const path = above === undefined ? node.name : `${above}/${node.name}`;
+      paths.set(place, path);
+      out.set(path, out.get(path) ?? place);
+    }
+  });
+  return out;
+}
+
+/** In the order in which they are read; what is not here stands behind. */
+const MODULE_COLUMNS = [
+  "rankID",
+  "parentModule",
+  "module",
+  "calls",
+  "kernelTime",
+  "mfu",
+  "forwardTime",
+  "backwardTime",
+  "backwardPerForward",
+  "recomputeTime",
+  "exposedCommunication",
+  "gaps",
+  "shareOfSteps",
+  "maxPerMeanOfRanks",
+];
+
+/** The rows of a rank of the table ModuleTree; null: of all. */
+export function modulesOf(table: Table, rank: number | null): Table {
+  const of = reader(table, "rankID");
+  const rows = rank === null ? table.rows : table.rows.filter((row) => of(row) === rank);
+  const places = table.columns.map((_, i) => i);
+  const rankOf = (i: number): number => {
+    const at = MODULE_COLUMNS.indexOf(table.columns[i][0]);
+    return at < 0 ? MODULE_COLUMNS.length : at;
+  };
+  places.sort((a, b) => rankOf(a) - rankOf(b) || a - b);
+  return {
+    ...table,
+    columns: places.map((i) => table.columns[i]),
+    rows: rows.map((row) => places.map((i) => row[i])),
+    total: rows.length,
+  };
+}
+
+/** Of what lies below a node the slice that took longest: where a module, which has none of its own, is in the timeline. null: none. */
+export function longestBelow(nodes: readonly CallNode[], place: number): number | null {
+  let best: number | null = null;
+  const most = (at: number): number => nodes[at].longest ?? -1;
+  const open = [...nodes[place].children];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (nodes[at].slice !== null && (best === null || most(at) > most(best))) {
+      best = at;
+    }
+    open.push(...nodes[at].children);
+  }
+  return best;
+}
+
+/** The names down to the module of a row. */
+export function moduleRowPath(row: (column: string) => Cell): string {
+  const above = String(row("parentModule") ?? "");
+  const name = String(row("module") ?? "");
+  return above === "" ? name : `${above}/${name}`;
+}

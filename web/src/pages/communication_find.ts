@@ -5,6 +5,7 @@ import { fail, notify } from "../model/notices";
 import { rankOf, ranks, show } from "../model/session";
 import { t } from "../words";
 import type { TimeRow } from "./communication_model";
+import { readyRank } from "./ready_rank";
 
 /** The row of these tables that tells of a slice: their times may be those of another file, so the nearest of its name. */
 export function rowOf(rows: TimeRow[], wanted: Ref | null): TimeRow | null {
@@ -21,16 +22,17 @@ export function rowOf(rows: TimeRow[], wanted: Ref | null): TimeRow | null {
       );
 }
 
-/** Shows an operator of these tables in the timeline: the slice of that name at that time. */
+/** Shows an operator of these tables in the timeline: the slice of that name at that time. Its rank is read when it is not yet. */
 export async function find(row: TimeRow): Promise<void> {
-  const rank = ranks.get().find((r) => r.rank === row.rank);
-  if (rank?.origin_ns === undefined) {
-    notify("warning", t("summary.not-read", row.rank));
+  const known = ranks.get().find((r) => r.rank === row.rank);
+  if (known === undefined) {
+    notify("warning", t("pipeline.jump-none"));
     return;
   }
-  // Epochs of these tables are doubles of microseconds: good to a quarter of one.
-  const at = Math.round(row.start_ns! - Number(rank.origin_ns));
   try {
+    const rank = await readyRank(known.key);
+    // Epochs of these tables are doubles of microseconds: good to a quarter of one.
+    const at = Math.round(row.start_ns! - Number(rank.origin_ns));
     const reply = await get<{ rows: Ref[] }>("search/list", {
       q: row.op,
       case: true,
@@ -39,7 +41,9 @@ export async function find(row: TimeRow): Promise<void> {
       to: at + 2000,
       limit: 10,
     });
-    const ref = reply.rows.sort((a, b) => Math.abs(a.start - at) - Math.abs(b.start - at))[0];
+    const ref = reply.rows
+      .filter((r) => r.name === row.op)
+      .sort((a, b) => Math.abs(a.start - at) - Math.abs(b.start - at))[0];
     if (ref === undefined) {
       notify("warning", t("comm.not-found", row.op));
     } else {

@@ -4,13 +4,14 @@ import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { ranks } from "../model/session";
-import { Segments, Select } from "../panels/form";
+import { Segments, Select, useRank } from "../panels/form";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { t } from "../words";
 import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
 import { choicesOf, useReply, wholeTable } from "./data";
 import { ParallelForm, setupParams, type Setup } from "./parallel_form";
+import { RankGate } from "./rank_gate";
 import { Folded, RankBars } from "./summary_bars";
 import {
   endToEnd,
@@ -325,9 +326,9 @@ function tableOf(entries: Entry[], step: string | null): Table {
   };
 }
 
-/** Computing and communication of one rank (S-24). */
+/** Computing and communication of one rank (S-24); it is read when it is not yet. */
 function RankDetails({ rank, onClose }: { rank: string; onClose: () => void }) {
-  const known = useAtom(ranks).find((r) => String(r.rank) === rank);
+  const key = useAtom(ranks).find((r) => String(r.rank) === rank)?.key;
   return (
     <section class="card">
       <div class="controls-row">
@@ -337,26 +338,35 @@ function RankDetails({ rank, onClose }: { rank: string; onClose: () => void }) {
           {t("frame.close")}
         </button>
       </div>
-      {known?.state !== "ready" ? (
-        <p class="quiet">{t("summary.not-read", rank)}</p>
+      {key === undefined ? (
+        <p class="quiet">{t("where.not-here")}</p>
       ) : (
-        <div class="columns-2">
-          <DataTable
-            path="view"
-            params={{ name: "operator_cores", rank: known.key }}
-            title={t("summary.computing-detail")}
-            maxRows={8}
-            bars={{ total: "--computing" }}
-          />
-          <DataTable
-            path="view"
-            params={{ name: "communication_types", rank: known.key }}
-            title={t("summary.communication-detail")}
-            maxRows={8}
-            bars={{ total: "--communication" }}
-          />
-        </div>
+        <Details key={key} of={key} />
       )}
     </section>
+  );
+}
+
+function Details({ of }: { of: string }) {
+  const known = useRank(of);
+  return (
+    <RankGate rank={known}>
+      <div class="columns-2">
+        <DataTable
+          path="view"
+          params={{ name: "operator_cores", rank: of }}
+          title={t("summary.computing-detail")}
+          maxRows={8}
+          bars={{ total: "--computing" }}
+        />
+        <DataTable
+          path="view"
+          params={{ name: "communication_types", rank: of }}
+          title={t("summary.communication-detail")}
+          maxRows={8}
+          bars={{ total: "--communication" }}
+        />
+      </div>
+    </RankGate>
   );
 }

@@ -157,7 +157,7 @@ function Choosing({ kinds, isWrong }: { kinds: Dimension[]; isWrong: boolean }) 
       <Select
         label={t("where.metric")}
         value={now.metric}
-        options={(["step", "pipeline", "waits"] as const).map((group) => ({
+        options={(["step", "pipeline", "waits", "experts"] as const).map((group) => ({
           name: t(`where.of-${group}`),
           options: METRICS[group].map((m) => [m.id, nameOf(m)] as const),
         }))}

@@ -66,10 +66,13 @@ const summary = ofMode("cluster_time_summary", "ClusterTimeSummary", "rank", "st
 const launch = ofMode("cluster_time_summary", "ClusterTimeSummaryExtra", "rank", "step", "mean");
 const bubble = ofMode("pp_chart", "PipelineBubble", "rank", "step", "mean");
 const late = ofMode("slow_rank", "SlowRankLateness", "rankId", null, "sum");
+const experts = ofMode("ep_load_balance", "EPTokensSummary", "rank", null, "sum");
 const worker = ofMode("whatif", "whatif_workers", "rank", null, "mean");
 
 /** By what they are about. */
-export const METRICS: Readonly<Record<"step" | "pipeline" | "waits", readonly Metric[]>> = {
+export const METRICS: Readonly<
+  Record<"step" | "pipeline" | "waits" | "experts", readonly Metric[]>
+> = {
   step: [
     summary("step_time", "ns", "stepTime"),
     ...INDICATORS.filter((i) => i !== "stage" && i !== "bubble").map(ofIndicator),
@@ -98,6 +101,7 @@ export const METRICS: Readonly<Record<"step" | "pipeline" | "waits", readonly Me
     late("waited", "ns", "waitTime(us)"),
     late("came_last", "n", "cameLast"),
   ],
+  experts: [experts("tokens", "n", "inputShapesSummary")],
 };
 
 const ALL: readonly Metric[] = Object.values(METRICS).flat();
