@@ -176,6 +176,7 @@ const WORDS = {
   "timeline.axis": ["Time axis; click in the strip below to set a marker", "时间轴；单击下方的条带添加标记"],
   "timeline.step": ["step {0}", "step {0}"],
   "timeline.hidden": ["{0} lanes hidden", "已隐藏 {0} 条泳道"],
+  "timeline.lane-empty": ["This lane has no slice in the window.", "该泳道在当前窗口内没有切片。"],
   "timeline.show-all": ["Show all", "全部显示"],
   "timeline.open": ["Expand", "展开"],
   "timeline.close": ["Collapse", "折叠"],

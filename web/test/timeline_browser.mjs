@@ -200,6 +200,46 @@ await page.locator(".tl-corner button[aria-label='Expand all lanes']").click();
 await settle();
 assert.ok((await page.locator(".tl-row").count()) > 5);
 
+// --- lanes by keys: one Tab stop, arrows, into a lane, its pin, its menu and back ------------------------------------------
+
+const focusOn = () => page.evaluate(() => document.activeElement?.dataset.id ?? null);
+const onLane = async (id, why) => {
+  await page
+    .waitForFunction((of) => document.activeElement?.dataset.id === of, id)
+    .catch(() => undefined);
+  assert.equal(await focusOn(), id, why);
+};
+assert.equal(await page.locator(".tl-region:not(.tl-pins) .tl-row[tabindex='0']").count(), 1);
+await row("Stream 1").focus();
+await onLane("k0|device/0/stream/1", "a lane takes the focus");
+await press("Enter");
+await page.waitForTimeout(400);
+assert.notEqual((await state()).sel, undefined, "Enter goes into the lane");
+const firstOf = (await state()).sel;
+await press(".");
+await page.waitForTimeout(400);
+assert.notEqual((await state()).sel, firstOf, "and keys go on from there");
+await press("Escape", "ArrowDown");
+await onLane("k0|device/0/stream/2", "down");
+await press("ArrowUp", "p");
+await page.waitForTimeout(200);
+assert.equal((await state()).pin, "k0|device/0/stream/1", "P pins");
+await onLane("k0|device/0/stream/1", "and the lane has the focus still");
+await press("p", "Home");
+await onLane("k0", "the first row");
+await press("ArrowLeft");
+await page.waitForTimeout(200);
+assert.match((await state()).open, /-k0/, "left closes");
+await press("ArrowRight", "ArrowRight");
+await page.waitForTimeout(200);
+assert.notEqual(await focusOn(), "k0", "right opens, then goes in");
+await press("ArrowLeft", "ArrowLeft", "ArrowLeft");
+await press("Home", "Shift+F10");
+await page.locator("[role=menu]").waitFor();
+await press("Escape");
+await onLane("k0", "a menu gives the focus back");
+await press("ArrowRight");
+
 // --- alignment ---------------------------------------------------------------------------------------------------------
 
 await row("rank 0").click({ button: "right" });

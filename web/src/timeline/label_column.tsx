@@ -1,4 +1,5 @@
 /** The column of lane names: only what is on screen is there, however many lanes there are. */
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Rank } from "../api/types";
 import { HEADER_PX, headId, type Item } from "../model/lanes";
 import { autoOffset, load, offsets } from "../model/session";
@@ -7,6 +8,15 @@ import { Icon } from "../panels/icons";
 import { t } from "../words";
 import { fail } from "../model/notices";
 import { labelWidth } from "../model/timeline";
+import {
+  clickedBeside,
+  followFocus,
+  gotFocus,
+  isFocused,
+  lostFocus,
+  togglePin,
+  treeKey,
+} from "./label_keys";
 import { cutMiddle } from "./labels";
 import type { Timeline } from "./timeline";
 import { stuckRank, type Region } from "./scene";
@@ -90,11 +100,13 @@ function Row({
   region,
   timeline,
   actions,
+  isTabStop,
 }: {
   item: Item;
   region: Region;
   timeline: Timeline;
   actions: ColumnActions;
+  isTabStop: boolean;
 }) {
   const top = item.y - region.scroll;
   const isPinned = tree.isPinned(item.id);
@@ -139,6 +151,15 @@ function Row({
       aria-expanded={item.canOpen ? item.isOpen : undefined}
       aria-selected={marked.get().has(item.id)}
       title={titleOf(item)}
+      tabIndex={isTabStop ? 0 : -1}
+      onFocus={() => gotFocus(item, region)}
+      onBlur={(e) => lostFocus(e.relatedTarget)}
+      onKeyDown={(e) => {
+        if (e.target === e.currentTarget && treeKey(e, item, region, timeline)) {
+          e.preventDefault();
+          e.stopPropagation();
+        }
+      }}
       draggable={isMovable}
       onDragStart={(e) => {
         dragged = { id: item.id, head: headId(item), isPins: region.isPins };
@@ -208,12 +229,7 @@ function Row({
             aria-label={t(isPinned ? "timeline.unpin" : "timeline.pin")}
             onClick={(e) => {
               e.stopPropagation();
-              if (isPinned) {
-                tree.unpin([item.id]);
-              } else {
-                tree.pin([item.id]);
-              }
-              touchTree();
+              togglePin(item);
             }}
           >
             <Pin />
@@ -383,8 +399,19 @@ function Stuck({ region, first, timeline }: { region: Region; first: number; tim
 }
 
 export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions: ColumnActions }) {
+  const root = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    followFocus(root.current!);
+  });
+  useEffect(() => clickedBeside(root.current!), []);
   return (
-    <div class="tl-tree" role="tree" aria-label={t("timeline.lanes")} aria-multiselectable="true">
+    <div
+      class="tl-tree"
+      ref={root}
+      role="tree"
+      aria-label={t("timeline.lanes")}
+      aria-multiselectable="true"
+    >
       {timeline.scene.regions.map((region) => {
         const end = region.scroll + region.bottom - region.top;
         const rows: Item[] = [];
@@ -398,6 +425,8 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
         ) {
           rows.push(region.items[i]);
         }
+        const stop =
+          rows.find((item) => isFocused(item, region)) ?? rows.find((r) => r.kind !== "hidden");
         return (
           <div
             key={region.isPins ? "pins" : "list"}
@@ -412,6 +441,7 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
                 region={region}
                 timeline={timeline}
                 actions={actions}
+                isTabStop={item === stop}
               />
             ))}
             <Stuck region={region} first={timeline.scene.firstItem(region)} timeline={timeline} />

@@ -32,6 +32,7 @@ import { fail } from "../model/notices";
 import { t } from "../words";
 import { areRanksWaiting, spanOf, type Actions } from "./actions";
 import type { SliceHit } from "./hit";
+import { refocus } from "./label_keys";
 import { saveTrace } from "./save_trace";
 
 export type MenuOf =
@@ -374,6 +375,13 @@ export function ContextMenu({
     addEventListener("pointerdown", away, true);
     return () => removeEventListener("pointerdown", away, true);
   }, [of]);
+  // A menu of a lane that keys opened gives the focus back to it.
+  const focusAfter = (): void => {
+    actions.timeline.parts.scroller.focus({ preventScroll: true });
+    if (of.kind === "lane") {
+      refocus(of.item);
+    }
+  };
   const lines =
     of.kind === "slice"
       ? sliceLines(actions, of.hit, full)
@@ -391,7 +399,7 @@ export function ContextMenu({
         e.stopPropagation();
         if (e.key === "Escape" || e.key === "Tab") {
           onClose();
-          actions.timeline.parts.scroller.focus();
+          focusAfter();
         } else if (e.key === "ArrowDown" || e.key === "ArrowUp") {
           e.preventDefault();
           const all = [...ref.current!.querySelectorAll<HTMLElement>("button:not([disabled])")];
@@ -418,7 +426,7 @@ export function ContextMenu({
             onClick={() => {
               onClose();
               line.run();
-              actions.timeline.parts.scroller.focus({ preventScroll: true });
+              focusAfter();
             }}
           >
             <span class="tl-check">{line.isChecked === true ? "\u2713" : ""}</span>
