@@ -13,7 +13,7 @@ import { modeTable, useReply, wholeTable } from "./data";
 import { setupParams } from "./parallel_form";
 import type { Entry } from "./summary_model";
 import { change, GOES, state } from "./summary_state";
-import { heightFor, linkColour, WhereGrid, type Box, type Link } from "./where_grid";
+import { roomFor, linkColour, WhereGrid, type Box, type Link } from "./where_grid";
 import {
   dimensionsOf,
   DIMENSIONS,
@@ -222,6 +222,7 @@ function Plot(p: PlotProps) {
     text: significant,
   });
   const [width] = useState(() => innerWidth - 52 - LIST_PX);
+  const room = useMemo(() => roomFor(boxes, width), [boxes, width]);
   const byRank = useMemo(
     () => new Map(shown.flatMap((b) => b.ranks.map((r) => [r, b] as const))),
     [shown],
@@ -249,19 +250,21 @@ function Plot(p: PlotProps) {
         )}
       </div>
       <div class="where-plot">
-        <WhereGrid
-          title={t("where.of", nameOf(told.metric))}
-          boxes={shown}
-          scale={scale}
-          text={significant}
-          titleOf={(box) => titleOf(box, many)}
-          linesOf={about}
-          linksOf={linksOf}
-          kept={kept}
-          keep={(box) => change({ at: box === null || box === kept ? "" : box.spot.rank })}
-          go={go}
-          height={heightFor(boxes, width)}
-        />
+        <div class="where-grid" style={{ maxWidth: `${room.width}px` }}>
+          <WhereGrid
+            title={t("where.of", nameOf(told.metric))}
+            boxes={shown}
+            scale={scale}
+            text={significant}
+            titleOf={(box) => titleOf(box, many)}
+            linesOf={about}
+            linksOf={linksOf}
+            kept={kept}
+            keep={(box) => change({ at: box === null || box === kept ? "" : box.spot.rank })}
+            go={go}
+            height={room.height}
+          />
+        </div>
         <Largest boxes={shown} many={many} kept={kept} unit={written.unit} />
       </div>
       <p class="quiet">{t("where.hint")}</p>

@@ -67,9 +67,14 @@ export const linkColour = (kind: Dimension, colours: ViewerTheme): string =>
 
 const gridIn = (dims: GridDims, width: number): Grid => gridFor(dims, width - LEFT - RIGHT, 480);
 
-/** Room for as large cells as that width allows. */
-export const heightFor = (boxes: Box[], width: number): number =>
-  Math.ceil(gridIn(dimsOf(boxes.map((b) => b.spot)), width).height) + TOP + 8;
+/** Room for as large cells as that width allows, and no more: what stands beside the grid is near it. */
+export function roomFor(boxes: Box[], width: number): Size {
+  const grid = gridIn(dimsOf(boxes.map((b) => b.spot)), width);
+  return {
+    width: Math.ceil(grid.width) + LEFT + RIGHT,
+    height: Math.ceil(grid.height) + TOP + 8,
+  };
+}
 
 const keyOf = (s: { pp: number; dp: number; cp: number; tp: number }): string =>
   `${s.pp} ${s.dp} ${s.cp} ${s.tp}`;
