@@ -4,8 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string.h>
+
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/idmap.h"
 
 enum { N = 20000 };
@@ -72,6 +75,71 @@ static void the_last_value_counts(void **state) {
     ps_idmap_fini(&m);
 }
 
+static uint64_t random_of(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
+}
+
+/* Keys in and out of order, with holes, with one far away in the middle, from both ends of all numbers: each has the value put last, none else has
+ * one, and the memory stays below that of the table. */
+static void all_ways_to_grow(void **state) {
+    (void)state;
+    enum { RANGE = 4096, WAYS = 8 };
+    static uint32_t expected[RANGE];
+    for (uint64_t way = 0; way < WAYS; way++) {
+        ps_idmap m = {0};
+        uint64_t random = way;
+        uint64_t from = way % 4 == 0 ? 0 : way % 4 == 1 ? UINT64_MAX - RANGE + 1 : 1000 * way;
+        memset(expected, 0xFF, sizeof expected);
+        for (uint32_t i = 0; i < 3 * RANGE; i++) {
+            uint64_t k = way < 4 ? (i * (way + 1)) % RANGE : random_of(&random) % RANGE;
+            k = way == 2 ? RANGE - 1 - k : k;
+            assert_true(ps_idmap_put(&m, from + k, i));
+            expected[k] = i;
+            if (way == 3 && i == RANGE / 2) {
+                assert_true(ps_idmap_put(&m, UINT64_MAX / 3, 7));
+            }
+            assert_true(m.n_values * sizeof *m.values <= 32 * (m.n + 1));
+        }
+        for (uint64_t k = 0; k < RANGE; k++) {
+            assert_int_equal(ps_idmap_get(&m, from + k), expected[k]);
+        }
+        assert_int_equal(ps_idmap_get(&m, from - 1), PS_IDMAP_NONE);
+        assert_int_equal(ps_idmap_get(&m, from + RANGE), PS_IDMAP_NONE);
+        assert_int_equal(ps_idmap_get(&m, UINT64_MAX / 3), way == 3 ? 7 : PS_IDMAP_NONE);
+        ps_idmap_fini(&m);
+    }
+}
+
+static void counted_keys_are_an_array(void **state) {
+    (void)state;
+    ps_idmap m = {0};
+    for (uint32_t i = 0; i < N; i++) {
+        assert_true(ps_idmap_put(&m, UINT64_C(1) << 40 | (uint64_t)i * 3, i));
+    }
+    assert_non_null(m.values);
+    assert_true(ps_idmap_put(&m, 0, 1)); /* far before them: the table again */
+    assert_null(m.values);
+    assert_int_equal(m.n, N + 1);
+    ps_idmap_fini(&m);
+}
+
+static void memory_that_is_out_changes_nothing(void **state) {
+    (void)state;
+    for (int64_t n = 0; n < 16; n++) {
+        ps_idmap m = {0};
+        uint32_t n_in = 0;
+        (void)ps_alloc_fail_at(n);
+        for (uint32_t i = 0; i < 1000; i++) { /* up to 500 a row, then ever more apart */
+            uint64_t key = i < 500 ? i : (uint64_t)i * i;
+            n_in += ps_idmap_put(&m, key, i);
+        }
+        (void)ps_alloc_fail_at(-1);
+        assert_int_equal(m.n, n_in);
+        ps_idmap_fini(&m);
+    }
+}
+
 /* Written values must not differ from run to run. */
 static void only_slots_have_a_seed(void **state) {
     (void)state;
@@ -84,6 +152,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_keys_crowd),
         cmocka_unit_test(the_last_value_counts),
+        cmocka_unit_test(all_ways_to_grow),
+        cmocka_unit_test(counted_keys_are_an_array),
+        cmocka_unit_test(memory_that_is_out_changes_nothing),
         cmocka_unit_test(only_slots_have_a_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
