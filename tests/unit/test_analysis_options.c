@@ -12,6 +12,7 @@
 #include "analyze/core/analysis.h"
 #include "base/fs.h"
 #include "serve/cluster/cluster_ask.h"
+#include "support/small_runs.h"
 
 static const uint32_t KINDS[] = {PS_OF_MODES, PS_OF_CHARTS, PS_OF_WHATIF, PS_OF_PLAN};
 
@@ -44,8 +45,26 @@ static const char *parameter(const ps_analysis_option *o, char out[64]) {
     return out;
 }
 
+/* A server's store is where the first capture is looked up. */
+static ps_store *options_store;
+
+static int open_options_store(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    (void)small_thread(b, 1);
+    options_store = ps_store_of_trace(small_seal(b), "r0", NULL);
+    return options_store != NULL ? 0 : -1;
+}
+
+static int close_options_store(void **state) {
+    (void)state;
+    ps_store_free(options_store);
+    return 0;
+}
+
 static bool ask(const char *name, const char *value, uint32_t of, ps_analysis_opts *out) {
-    ps_request q = {.path = "/api/mode", .params = {{name, value}}, .n_params = 1};
+    ps_request q = {
+        .path = "/api/mode", .store = options_store, .params = {{name, value}}, .n_params = 1};
     ps_reply r;
     size_t cluster = 0;
     ps_reply_init(&r);
@@ -156,5 +175,5 @@ int main(void) {
         cmocka_unit_test(test_the_form_asks_for_options_of_charts),
         cmocka_unit_test(test_names_are_told_apart),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_options_store, close_options_store);
 }

@@ -89,9 +89,8 @@ static const char *cluster_name(const ps_rank_list *list, const ps_cluster *clus
 static bool is_twice_here(const ps_rank_list *list, size_t i) {
     const ps_rank_entry *e = &list->ranks[i];
     for (size_t k = i > 0 ? i - 1 : 0; k <= i + 1 && k < list->cap; k++) {
-        const ps_rank_entry *other = &list->ranks[k];
-        if (k != i && other->cluster == e->cluster &&
-            /* none behind the last one */ other->rank->rank == e->rank->rank) {
+        const ps_rank_entry *other = &list->ranks[k]; /* behind the last one: of no cluster */
+        if (k != i && other->cluster == e->cluster && other->rank->rank == e->rank->rank) {
             return true;
         }
     }
