@@ -42,6 +42,9 @@ typedef struct groups {
     size_t n_groups;
     size_t place, part;         /* where the cursor is: order[place] */
     const uint32_t *next, *end; /* rows of it that come in this part */
+    int column;
+    const char *text; /* of the column in all of them; NULL: none */
+    uint64_t text_len;
 } groups;
 
 /* Integers of a column that lie in an array of the part at hand. */
@@ -486,6 +489,22 @@ static bool order_groups(groups *g, const ps_strpool *texts, bool of_kinds, bool
     return ok;
 }
 
+/* The text that the rows of a group have in common: looked up once, not row by row. */
+static void note_group_text(trace_cursor *cursor, const ps_sql_part *part, uint32_t row) {
+    groups *g = &cursor->groups;
+    const ps_trace_table *table = cursor->v->table;
+    const ps_str *texts = table->texts(part, g->column);
+    if (texts == NULL) {
+        g->text = table->kind_name(table->kinds(part, g->column)[row]);
+        g->text_len = strlen(g->text);
+    } else if (ps_str_is_none(texts[row])) {
+        g->text = NULL;
+    } else {
+        g->text = ps_trace_text(part->trace, texts[row]);
+        g->text_len = ps_trace_text_len(part->trace, texts[row]);
+    }
+}
+
 /* The part that has the next rows of this group, or of the next one that has any. */
 static bool find_group(trace_cursor *cursor) {
     groups *g = &cursor->groups;
@@ -501,6 +520,7 @@ static bool find_group(trace_cursor *cursor) {
                 if (cursor->at.part != p->part) {
                     stand_in(cursor, p->part);
                 }
+                note_group_text(cursor, p->part, *g->next);
                 return true;
             }
         }
@@ -524,6 +544,7 @@ static int begin_groups(trace_cursor *cursor, int column, bool down) {
     ps_strpool texts;
     bool ok = ps_strpool_init(&texts);
     bool of_kinds = false;
+    g->column = column;
     g->parts = ps_calloc(c->cluster->n_ranks + 1, sizeof *g->parts);
     ok = ok && g->parts != NULL;
     int rc = SQLITE_OK;
@@ -588,6 +609,12 @@ static int trace_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
     const trace_cursor *cursor = (const trace_cursor *)base;
     const trace_vtab *v = cursor->v;
     const column_array *array = &cursor->arrays[column];
+    if (cursor->groups.text != NULL && column == cursor->groups.column) {
+        /* All profiles stay in memory while rows come in groups. */
+        sqlite3_result_text64(out, cursor->groups.text, cursor->groups.text_len, SQLITE_STATIC,
+                              SQLITE_UTF8);
+        return SQLITE_OK;
+    }
     if (array->values != NULL) {
         sqlite3_result_int64(out, array->values[cursor->at.row] + array->plus);
         return SQLITE_OK;
