@@ -15,7 +15,8 @@ static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out
                                 .tables = f->tables,
                                 .n_tables = f->n_tables,
                                 .step = f->step,
-                                .pipeline = f->pipeline};
+                                .pipeline = f->pipeline,
+                                .every_rank = f->every_rank};
     ps_chart_form form = path == NULL || ps_ends_with(path, ".json") ? PS_CHART_JSON
                          : ps_ends_with(path, ".svg")                ? PS_CHART_SVG
                                                                      : PS_CHART_HTML;

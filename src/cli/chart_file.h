@@ -18,6 +18,7 @@ typedef struct ps_chart_file {
     size_t n_tables;
     int64_t step; /* drawn first, or alone */
     int32_t pipeline;
+    bool every_rank; /* of pages: none stands for others that are alike */
 } ps_chart_file;
 
 /* Writes the file and prints its name; NULL: JSON onto the terminal. An exit status. */

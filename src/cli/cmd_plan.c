@@ -37,7 +37,12 @@ static int store_plan_chart(ps_cli *cli, const ps_result *r, const char *path) {
                                 ps_result_table(r, "plan_schedule_stages"),
                                 ps_result_table(r, "plan_schedule_lines")};
     size_t n = PS_N(tables) - (tables[2] == NULL || tables[2]->n_rows == 0);
-    ps_chart_file file = {r->chart, r->against, tables, n, ps_chart_usual_step(r->chart), -1};
+    ps_chart_file file = {.chart = r->chart,
+                          .against = r->against,
+                          .tables = tables,
+                          .n_tables = n,
+                          .step = ps_chart_usual_step(r->chart),
+                          .pipeline = -1};
     return ps_cli_write_chart_file(cli, path, &file);
 }
 

@@ -15,13 +15,6 @@ static const double NEARNESS[] = {PS_FOLD_NEAR, 0.1, 0.2};
 /* Beyond so many groups of rows with equal texts, and kinds of rows in one of them, rows stand for themselves: nobody reads more. */
 enum { MAX_GROUPS = 256, MAX_KINDS = 64, MAX_RUNS = 2, N_UNITS = PS_UNIT_MHZ + 1 };
 
-typedef struct folded_row {
-    size_t row;                     /* of the table, which stands for those of the list */
-    size_t first_row;               /* the first of them */
-    size_t first_member, n_members; /* in the list, itself, too */
-    double within;
-} folded_row;
-
 /* A row on its way into a fold. */
 typedef struct fold_item {
     size_t row;
@@ -35,7 +28,7 @@ typedef struct fold {
     fold_item *items; /* rows with equal texts and numbers, by measure; taken ones leave */
     size_t n_items;
     bool *is_seen; /* by row */
-    folded_row *rows;
+    ps_fold_kind *rows;
     size_t n_rows;
     size_t *members; /* rows, a run for each folded row */
     size_t n_members;
@@ -152,7 +145,7 @@ static void gather_items(fold *f, size_t first) {
 /* The middle one of the items and all that are alike to it leave them. */
 static void take_kind(fold *f) {
     size_t middle = f->items[(f->n_items - 1) / 2].row;
-    folded_row kind = {.row = middle, .first_row = middle, .first_member = f->n_members};
+    ps_fold_kind kind = {.row = middle, .first_row = middle, .first_member = f->n_members};
     size_t n_left = 0;
     for (size_t i = 0; i < f->n_items; i++) {
         double within = 0;
@@ -172,7 +165,7 @@ static void take_kind(fold *f) {
 
 static void take_alone(fold *f, size_t row) {
     f->rows[f->n_rows++] =
-        (folded_row){.row = row, .first_row = row, .first_member = f->n_members, .n_members = 1};
+        (ps_fold_kind){.row = row, .first_row = row, .first_member = f->n_members, .n_members = 1};
     f->members[f->n_members++] = row;
 }
 
@@ -187,7 +180,7 @@ static void find_kinds_of_group(fold *f) {
 }
 
 static void find_kinds(fold *f) {
-    static const ps_sort_key BY_PLACE[] = {PS_UP(folded_row, first_row)};
+    static const ps_sort_key BY_PLACE[] = {PS_UP(ps_fold_kind, first_row)};
     size_t n_groups = 0;
     for (size_t r = 0; r < f->t->n_rows; r++) {
         if (!f->is_seen[r] && n_groups++ < MAX_GROUPS) {
@@ -203,14 +196,15 @@ static void find_kinds(fold *f) {
 /* --- the table ----------------------------------------------------------------------------------------------- */
 
 /* False: memory is out. */
-static bool set_members(const fold *f, const folded_row *kind, size_t c, ps_table *out) {
-    int64_t *members = ps_calloc(kind->n_members, sizeof *members);
+static bool set_members(const ps_table *t, const size_t *rows, size_t n_rows, size_t c,
+                        ps_table *out) {
+    int64_t *members = ps_calloc(n_rows, sizeof *members);
     if (members == NULL) {
         return false;
     }
     size_t n = 0;
-    for (size_t i = 0; i < kind->n_members; i++) {
-        const ps_value *cell = ps_table_cell(f->t, f->members[kind->first_member + i], c);
+    for (size_t i = 0; i < n_rows; i++) {
+        const ps_value *cell = ps_table_cell(t, rows[i], c);
         if (!cell->is_null) {
             members[n++] = cell->u.i;
         }
@@ -243,27 +237,28 @@ static ps_table *new_folded(const ps_table *t) {
     return out;
 }
 
-static bool put_kind(const fold *f, const folded_row *kind, ps_table *out) {
+static bool put_kind(const ps_table *t, const ps_fold_kinds *kinds, const ps_fold_kind *kind,
+                     ps_table *out) {
     bool ok = ps_table_add_row(out);
-    for (size_t c = 0; ok && c < f->t->n_columns; c++) {
-        if (f->t->columns[c].is_member) {
-            ok = set_members(f, kind, c, out);
+    for (size_t c = 0; ok && c < t->n_columns; c++) {
+        if (t->columns[c].is_member) {
+            ok = set_members(t, kinds->members + kind->first_member, kind->n_members, c, out);
         } else {
-            out->cells[(out->n_rows - 1) * out->n_columns + c] = *ps_table_cell(f->t, kind->row, c);
+            out->cells[(out->n_rows - 1) * out->n_columns + c] = *ps_table_cell(t, kind->row, c);
         }
     }
-    ps_table_set_int(out, f->t->n_columns, (int64_t)kind->n_members);
+    ps_table_set_int(out, t->n_columns, (int64_t)kind->n_members);
     if (kind->n_members > 1) {
-        ps_table_set_real(out, f->t->n_columns + 1, 100 * kind->within);
+        ps_table_set_real(out, t->n_columns + 1, 100 * kind->within);
     }
     return ok;
 }
 
-static ps_table *table_of_kinds(const fold *f) {
-    ps_table *out = new_folded(f->t);
+static ps_table *table_of_kinds(const ps_table *t, const ps_fold_kinds *kinds) {
+    ps_table *out = new_folded(t);
     bool ok = out != NULL;
-    for (size_t i = 0; ok && i < f->n_rows; i++) {
-        ok = put_kind(f, &f->rows[i], out);
+    for (size_t i = 0; ok && i < kinds->n; i++) {
+        ok = put_kind(t, kinds, &kinds->kinds[i], out);
     }
     if (!ok) {
         ps_table_free(out);
@@ -280,8 +275,8 @@ static bool can_fold(const ps_table *t) {
     return has_members && t->n_rows > 1 && t->made == NULL;
 }
 
-/* *out: NULL where no rows are alike. False: memory is out. */
-static bool fold_within(const ps_table *t, double near, ps_table **out) {
+/* out->n: 0 where no rows are alike. False: memory is out. */
+static bool fold_within(const ps_table *t, double near, ps_fold_kinds *out) {
     fold f = {.t = t,
               .near = near,
               .items = ps_calloc(t->n_rows, sizeof *f.items),
@@ -289,32 +284,43 @@ static bool fold_within(const ps_table *t, double near, ps_table **out) {
               .rows = ps_calloc(t->n_rows, sizeof *f.rows),
               .members = ps_calloc(t->n_rows, sizeof *f.members)};
     bool ok = f.items != NULL && f.is_seen != NULL && f.rows != NULL && f.members != NULL;
-    *out = NULL;
     if (ok) {
         find_largest(&f);
         find_kinds(&f);
-        *out = f.n_rows < t->n_rows ? table_of_kinds(&f) : NULL;
-        ok = *out != NULL || f.n_rows == t->n_rows;
     }
+    *out = (ps_fold_kinds){f.rows, f.n_rows < t->n_rows ? f.n_rows : 0, f.members, near};
     ps_free(f.items);
     ps_free(f.is_seen);
-    ps_free(f.rows);
-    ps_free(f.members);
     return ok;
 }
 
-ps_table *ps_table_fold(const ps_table *t, size_t most_rows, double *near) {
+ps_fold_kinds ps_fold_kinds_of(const ps_table *t, size_t most_rows) {
     bool goes_on = can_fold(t);
-    ps_table *out = NULL;
+    ps_fold_kinds out = {0};
     for (size_t i = 0; goes_on && i < sizeof NEARNESS / sizeof *NEARNESS; i++) {
-        ps_table *wider = NULL;
+        ps_fold_kinds wider;
         goes_on = fold_within(t, NEARNESS[i], &wider);
-        if (wider != NULL) {
-            ps_table_free(out);
+        if (goes_on && wider.n > 0) {
+            ps_fold_kinds narrower = out;
             out = wider;
-            *near = NEARNESS[i];
+            wider = narrower;
         }
-        goes_on = goes_on && (out == NULL || out->n_rows > most_rows);
+        ps_fold_kinds_fini(&wider);
+        goes_on = goes_on && (out.n == 0 || out.n > most_rows);
     }
+    return out;
+}
+
+void ps_fold_kinds_fini(ps_fold_kinds *kinds) {
+    ps_free(kinds->kinds);
+    ps_free(kinds->members);
+    *kinds = (ps_fold_kinds){0};
+}
+
+ps_table *ps_table_fold(const ps_table *t, size_t most_rows, double *near) {
+    ps_fold_kinds kinds = ps_fold_kinds_of(t, most_rows);
+    ps_table *out = kinds.n > 0 ? table_of_kinds(t, &kinds) : NULL;
+    *near = out != NULL ? kinds.near : *near;
+    ps_fold_kinds_fini(&kinds);
     return out;
 }

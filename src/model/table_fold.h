@@ -21,6 +21,25 @@
  * NULL: then `t` itself is what can be shown. */
 ps_table *ps_table_fold(const ps_table *t, size_t most_rows, double *near);
 
+/* The same without making a table of it, for who shows something else than rows. */
+typedef struct ps_fold_kind {
+    size_t row;                     /* of the table, which stands for those of the list */
+    size_t first_row;               /* the first of them */
+    size_t first_member, n_members; /* in the list, itself, too */
+    double within;                  /* as a share */
+} ps_fold_kind;
+
+typedef struct ps_fold_kinds {
+    ps_fold_kind *kinds; /* in the order of their first rows */
+    size_t n;            /* 0 where ps_table_fold() gives NULL */
+    size_t *members;     /* rows, a run for each kind */
+    double near;
+} ps_fold_kinds;
+
+/* End with ps_fold_kinds_fini(). */
+ps_fold_kinds ps_fold_kinds_of(const ps_table *t, size_t most_rows);
+void ps_fold_kinds_fini(ps_fold_kinds *kinds);
+
 #define PS_FOLD_ALIKE "alike"
 
 /* A table with more rows than this is worth it, */

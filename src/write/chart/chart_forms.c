@@ -16,7 +16,8 @@ ps_code ps_write_chart_form(ps_chart_form form, const ps_chart_page *page, bool 
         return ps_write_chart_svg(page->chart, page->against, &opts, out, err);
     }
     if (form == PS_CHART_HTML) {
-        ps_chart_html_opts opts = {.step = page->step, .pipeline = page->pipeline};
+        ps_chart_html_opts opts = {
+            .step = page->step, .pipeline = page->pipeline, .every_rank = page->every_rank};
         return ps_write_chart_html(page->chart, page->against, page->tables, page->n_tables, &opts,
                                    out, err);
     }

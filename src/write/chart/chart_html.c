@@ -65,33 +65,56 @@ static ps_code put_data(const ps_chart_page *page, ps_buf *out, ps_err *err) {
     return code;
 }
 
-ps_code ps_write_chart_html(const ps_chart *chart, const ps_chart *against,
-                            const ps_table *const *tables, size_t n_tables,
-                            const ps_chart_html_opts *opts, ps_buf *out, ps_err *err) {
-    ps_chart_page page = {chart, against, tables, n_tables, PS_FIRST_STEP, -1};
-    if (opts != NULL) {
-        page.step = opts->step;
-        page.pipeline = opts->pipeline;
-    }
-    ps_code code = ps_chart_choose(page.chart, &page.step, &page.pipeline, err);
-    if (code != PS_OK) {
-        return code;
-    }
+static ps_code put_page(const ps_chart_page *page, ps_buf *out, ps_err *err) {
     ps_buf_add_str(out,
                    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
                    "<meta name=\"viewport\" content=\"width=device-width\">\n"
                    "<meta name=\"generator\" content=\"pipescope " PS_VERSION "\">\n<title>");
-    add_html_text(out, chart->title[0] != '\0' ? chart->title : "pipeline chart");
+    add_html_text(out, page->chart->title[0] != '\0' ? page->chart->title : "pipeline chart");
     ps_buf_add_str(out, "</title>\n");
     put_style(out);
     ps_buf_add_str(out,
                    "</head>\n<body>\n<div id=\"app\"></div>\n<noscript>This page draws its chart "
                    "with a script that it carries inside.</noscript>\n");
-    code = put_data(&page, out, err);
+    ps_code code = put_data(page, out, err);
     ps_buf_add_str(out, "<script>\n");
     ps_buf_add(out, ps_web_pipeline_js, ps_web_pipeline_js_size);
     ps_buf_add_str(out, "</script>\n</body>\n</html>\n");
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}
+
+/* What is asked for is there or is said not to be, before anything stands for it. */
+static ps_code choose_shown(ps_chart_page *page, bool every_rank, ps_chart_alike *alike,
+                            ps_err *err) {
+    int32_t shown = page->pipeline;
+    ps_code code = ps_chart_choose(page->chart, &page->step, &page->pipeline, err);
+    if (code == PS_OK && !every_rank) {
+        code = ps_chart_alike_find(page->chart, &shown, alike, err);
+    }
+    if (code == PS_OK && alike->chart != NULL) {
+        page->alike = alike;
+        page->pipeline = shown;
+        code = ps_chart_choose(alike->chart, &page->step, &page->pipeline, err);
+    }
+    return code;
+}
+
+ps_code ps_write_chart_html(const ps_chart *chart, const ps_chart *against,
+                            const ps_table *const *tables, size_t n_tables,
+                            const ps_chart_html_opts *opts, ps_buf *out, ps_err *err) {
+    ps_chart_page page = {.chart = chart,
+                          .against = against,
+                          .tables = tables,
+                          .n_tables = n_tables,
+                          .step = opts != NULL ? opts->step : PS_FIRST_STEP,
+                          .pipeline = opts != NULL ? opts->pipeline : -1};
+    ps_chart_alike alike = {0};
+    ps_code code = choose_shown(&page, opts != NULL && opts->every_rank, &alike, err);
+    if (code == PS_OK) {
+        code = put_page(&page, out, err);
+    }
+    ps_chart_alike_fini(&alike);
+    return code;
 }

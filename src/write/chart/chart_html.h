@@ -3,6 +3,7 @@
 #ifndef PS_WRITE_CHART_HTML_H
 #define PS_WRITE_CHART_HTML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,10 +12,12 @@
 #include "model/chart.h"
 #include "model/table.h"
 
-/* What the page shows first; all steps and pipelines are in it and can be chosen there. */
+/* What the page shows first; all steps and pipelines are in it and can be chosen there. Of many ranks the pipelines that behave alike are
+ * one (chart_alike.h). */
 typedef struct ps_chart_html_opts {
     int64_t step;     /* PS_FIRST_STEP (writers.h): the first of the chart */
-    int32_t pipeline; /* -1: the first pipeline */
+    int32_t pipeline; /* -1: the first pipeline, or the one that stands for most */
+    bool every_rank;  /* none stands for others */
 } ps_chart_html_opts;
 
 /* `against` (theory, drawn below each measured row) and `opts` may be NULL. The n_tables tables are shown below the

@@ -57,6 +57,14 @@ static void put_column(ps_json *j, const char *name, ps_buf *column) {
     ps_buf_fini(column);
 }
 
+void ps_json_pack_column(ps_json *j, const char *name, const int64_t *numbers, size_t n) {
+    ps_buf column = {0};
+    for (size_t i = 0; i < n; i++) {
+        add_packed_step(&column, numbers[i], i > 0 ? numbers[i - 1] : 0);
+    }
+    put_column(j, name, &column);
+}
+
 void ps_add_script_str(ps_buf *out, const char *s) {
     ps_buf text = {0};
     ps_buf_add_json_str(&text, s, strlen(s));

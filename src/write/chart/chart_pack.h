@@ -31,12 +31,18 @@
 #ifndef PS_WRITE_CHART_PACK_H
 #define PS_WRITE_CHART_PACK_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
 #include "model/chart.h"
 
 PS_MUST_USE ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err);
+
+/* A member that is a column: z(number - the one before), the first - 0. */
+void ps_json_pack_column(ps_json *j, const char *name, const int64_t *numbers, size_t n);
 
 /* A JSON string that is safe inside an HTML script element: "<" is written as \u003c. */
 void ps_add_script_str(ps_buf *out, const char *s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/lacks.h"
+#include "model/table_fold.h"
 #include "write/chart/chart_json.h"
 #include "write/chart/chart_pack.h"
 #include "write/chart/chart_rows.h"
@@ -134,13 +135,18 @@ static void put_page_cell(ps_json *j, const ps_column *column, const ps_value *c
     }
 }
 
-/* {"name","title","columns":[["busy","int","ns",exact]],"rows":[[...]]} */
-static void put_page_table(ps_json *j, const ps_table *table) {
+/* {"name","title","note","columns":[["busy","int","ns",exact]],"rows":[[...]]}; no "note" where rows stand for themselves. */
+static void put_page_table(ps_json *j, const ps_table *table, double near) {
     ps_json_object(j);
     ps_json_key(j, "name");
     ps_json_script_str(j, table->name);
     ps_json_key(j, "title");
     ps_json_script_str(j, table->title);
+    if (near > 0) {
+        char note[sizeof PS_FOLD_NOTE + 16];
+        (void)snprintf(note, sizeof note, PS_FOLD_NOTE, 100 * near);
+        ps_json_key_str(j, "note", note);
+    }
     ps_json_key_array(j, "columns");
     for (size_t c = 0; c < table->n_columns; c++) {
         const ps_column *column = &table->columns[c];
@@ -165,19 +171,31 @@ static void put_page_table(ps_json *j, const ps_table *table) {
     ps_json_close(j);
 }
 
+static void put_folded_table(ps_json *j, const ps_table *table) {
+    double near = 0;
+    ps_table *folded =
+        table->n_rows > PS_FOLD_ROWS ? ps_table_fold(table, PS_FOLD_MOST_ROWS, &near) : NULL;
+    put_page_table(j, folded != NULL ? folded : table, near);
+    ps_table_free(folded);
+}
+
 /* --- the chart --------------------------------------------------------------------------------------------- */
 
-static void put_page_tables(ps_json *j, const ps_table *lacks, const ps_table *const *tables,
-                            size_t n_tables) {
+static void put_page_tables(ps_json *j, const ps_chart_page *page) {
+    const ps_table *lacks = page->chart->lacks;
     ps_json_line(j, 0);
     ps_json_key_array(j, "tables");
     if (ps_lacks_any(lacks)) {
         ps_json_line(j, 0);
-        put_page_table(j, lacks);
+        put_page_table(j, lacks, 0);
     }
-    for (size_t i = 0; i < n_tables; i++) {
+    for (size_t i = 0; i < page->n_tables; i++) {
         ps_json_line(j, 0);
-        put_page_table(j, tables[i]);
+        if (page->alike != NULL) {
+            put_folded_table(j, page->tables[i]);
+        } else {
+            put_page_table(j, page->tables[i], 0);
+        }
     }
     ps_json_close(j);
 }
@@ -190,13 +208,18 @@ ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
     ps_json_line(j, 0);
     ps_json_key(j, "chart");
     ps_json_value(j);
-    ps_code code = ps_chart_pack(page->chart, j->out, err);
+    ps_code code =
+        ps_chart_pack(page->alike != NULL ? page->alike->chart : page->chart, j->out, err);
     if (code == PS_OK && page->against != NULL) {
         ps_json_line(j, 0);
         ps_json_key(j, "against");
         ps_json_value(j);
         code = ps_chart_pack(page->against, j->out, err);
     }
-    put_page_tables(j, page->chart->lacks, page->tables, page->n_tables);
+    if (code == PS_OK && page->alike != NULL) {
+        ps_json_line(j, 0);
+        code = ps_chart_alike_put(page->alike, page->chart, j, err);
+    }
+    put_page_tables(j, page);
     return code;
 }

@@ -12,6 +12,7 @@
 #include "base/json_write.h"
 #include "model/chart.h"
 #include "model/table.h"
+#include "write/chart/chart_alike.h"
 #include "write/out/theme.h"
 
 typedef struct ps_chart_page {
@@ -21,11 +22,13 @@ typedef struct ps_chart_page {
     size_t n_tables;
     int64_t step; /* shown first, with its pipeline: as ps_chart_choose() says */
     int32_t pipeline;
+    bool every_rank; /* of a page that stands alone: none stands for others */
+    const ps_chart_alike *alike; /* what is shown for all of it, rows of tables likewise; NULL: all */
 } ps_chart_page;
 
 /* All of these write members into the object that is open. */
 
-/* "view":{...},"chart":{...},"against":{...},"tables":[...]; no "against" without one. */
+/* "view":{...},"chart":{...},"against":{...},"alike":{...},"tables":[...]; no "against" and "alike" without one. */
 PS_MUST_USE ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err);
 /* "page":"#ffffff",...,"kinds":[...],"phases":[...]: the colours of theme.h. */
 void ps_page_put_theme(ps_json *j, bool dark);

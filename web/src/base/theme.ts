@@ -51,6 +51,26 @@ export function luminance(hex: string): number {
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
+/** Colours of a ramp. */
+export const RAMP = 24;
+
+/** Between the ground and the accent, over one colour in the middle: even steps of lightness. */
+export function rampOf(colours: Pick<Theme, "panel" | "accent" | "ink">): string[] {
+  const [a, b, c] = [rgb(colours.panel), rgb(colours.accent), rgb(colours.ink)];
+  return Array.from({ length: RAMP }, (_, i) => {
+    const x = i / (RAMP - 1);
+    const [from, to, s] =
+      x < 0.7 ? [a, b, 0.12 + (x / 0.7) * 0.88] : [b, c, ((x - 0.7) / 0.3) * 0.6];
+    return `#${from
+      .map((v, k) =>
+        Math.round(v + (to[k] - v) * s)
+          .toString(16)
+          .padStart(2, "0"),
+      )
+      .join("")}`;
+  });
+}
+
 export const INK = "#14181d";
 export const WHITE = "#ffffff";
 

@@ -1,7 +1,7 @@
 /** A matrix as colours: rows by columns, with a range that the user may narrow. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { rgb, textOn, type ViewerTheme } from "../base/theme";
+import { RAMP, rampOf, textOn, type ViewerTheme } from "../base/theme";
 import { cut, type Pen } from "../base/pen";
 import { t } from "../words";
 import { Drawing, useColours, type Hit, type Size } from "./drawing";
@@ -32,25 +32,6 @@ export interface HeatMapProps {
   /** Low is what asks for a look: the scale is turned round. */
   isLowStrong?: boolean;
   height: number | "fill";
-}
-
-const RAMP = 24;
-
-/** Between the ground and the accent, over one colour in the middle: even steps of lightness. */
-export function rampOf(colours: Pick<ViewerTheme, "panel" | "accent" | "ink">): string[] {
-  const [a, b, c] = [rgb(colours.panel), rgb(colours.accent), rgb(colours.ink)];
-  return Array.from({ length: RAMP }, (_, i) => {
-    const x = i / (RAMP - 1);
-    const [from, to, s] =
-      x < 0.7 ? [a, b, 0.12 + (x / 0.7) * 0.88] : [b, c, ((x - 0.7) / 0.3) * 0.6];
-    return `#${from
-      .map((v, k) =>
-        Math.round(v + (to[k] - v) * s)
-          .toString(16)
-          .padStart(2, "0"),
-      )
-      .join("")}`;
-  });
 }
 
 export interface ScaleOf {

@@ -39,6 +39,8 @@ export interface ViewOptions {
   /** What scrolls; null: the window. */
   scroller: HTMLElement | null;
   columns: Column[];
+  /** Above the rows of a pipeline; not given: its number. */
+  pipelineText?: (pipeline: number) => string;
   /** Pixels that the rows should fit in, if they can. Not given: any. */
   room?: () => number;
   /** A click (without dragging) on a block or gap, or on nothing. Not given: it is pinned. */
@@ -282,7 +284,8 @@ export class ChartView {
   // --- size ------------------------------------------------------------------------------------------------------
 
   private layRows(): void {
-    this.margins.lay(this.view, this.scene, this.columns, this.texts);
+    const { pipelineText } = this.options;
+    this.margins.lay(this.view, this.scene, this.columns, this.texts, pipelineText);
     this.corner.textContent = this.texts.fromStart;
     this.root.classList.toggle("tiny", this.scene.blockH < 12);
     this.plot.style.height = `${this.scene.height}px`;

@@ -19,17 +19,28 @@ export class Margins {
   readonly names = el("div", { class: "names" });
   readonly shares = el("div", { class: "shares" });
 
-  lay(view: View, scene: Scene, columns: Column[], texts: Texts): void {
-    this.layNames(view, scene, texts);
+  lay(
+    view: View,
+    scene: Scene,
+    columns: Column[],
+    texts: Texts,
+    pipelineText = (pipeline: number): string => fill(texts.pipeline, pipeline),
+  ): void {
+    this.layNames(view, scene, texts, pipelineText);
     this.layFigures(view, scene, columns, texts);
     for (const node of [this.names, this.shares]) {
       node.style.height = `${scene.height}px`;
     }
   }
 
-  private layNames(view: View, scene: Scene, texts: Texts): void {
+  private layNames(
+    view: View,
+    scene: Scene,
+    texts: Texts,
+    pipelineText: (pipeline: number) => string,
+  ): void {
     const headings = scene.headings.map((h) => {
-      const head = el("div", { class: "heading" }, fill(texts.pipeline, h.pipeline));
+      const head = el("div", { class: "heading" }, pipelineText(h.pipeline));
       return placed(head, h.top, HEADING_H);
     });
     const names = view.rows.map((row, i) =>

@@ -125,6 +125,8 @@ export type RowSize = [
 export interface Table {
   name: string;
   title: string;
+  /** How near rows are that stand as one. */
+  note?: string;
   columns: [name: string, type: "int" | "real" | "text", unit: string, exact: boolean][];
   rows: (string | number | null)[][];
 }

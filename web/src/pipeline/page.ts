@@ -8,7 +8,9 @@ import type { Words } from "./details";
 import type { Chart, Shapes, Table } from "./model";
 import { legend, plainTable, stageTable } from "./panels";
 import { bubbleShare, hasPhases, pipelinesOf, unmarkedShare } from "./rows";
-import { ENGLISH, fill } from "./texts";
+import type { Alike } from "./alike";
+import { StageMap } from "./stage_map";
+import { ENGLISH, fill, MANY } from "./texts";
 
 export interface PageData extends Words {
   theme: { light: Theme; dark: Theme };
@@ -17,20 +19,31 @@ export interface PageData extends Words {
   chart: Chart;
   against: Chart | null;
   tables: Table[];
+  /** Pipelines that are alike stand as one; null: all are here. */
+  alike: Alike | null;
 }
 
 const ZOOM_KEY = 1.5;
+
+/** How many ranks there are, and how near those that have no row are to one that has. */
+function alikeFacts({ ranks, pipelines, near, leftOut }: Alike): string[] {
+  const facts = [fill(MANY.facts, ranks, pipelines, (100 * near).toFixed(0))];
+  return leftOut > 0 ? [...facts, fill(MANY.leftOut, leftOut)] : facts;
+}
 
 export class App {
   private readonly view: ChartView;
   private theme: Theme;
   private step: number | null;
-  private pipeline: number;
+  /** null: all that are here. */
+  private pipeline: number | null;
   private byPhase: boolean;
   private readonly title = el("h1");
   private readonly facts = el("p", { class: "facts" });
   private readonly below = el("div", { class: "below" });
   private readonly stepPicker = el("select", { "aria-label": "step" });
+  private readonly pipelinePicker = el("select", { "aria-label": "pipeline" });
+  private readonly stageMap: StageMap | null;
   private readonly themeButton = el("button", { type: "button", title: "light or dark (t)" });
 
   constructor(
@@ -42,12 +55,15 @@ export class App {
     this.byPhase = hasPhases(data.chart);
     this.theme = data.theme.light;
     const chart = el("div");
+    this.stageMap =
+      data.alike === null ? null : new StageMap(data.alike, (shown) => this.setPipeline(shown));
     this.build(chart);
     this.view = new ChartView(chart, {
       words: data,
       texts: ENGLISH,
       shapes: data.shapes,
       scroller: null,
+      pipelineText: (pipeline) => this.headingOf(pipeline),
       zoomsOnDouble: true,
       columns: [
         { head: ENGLISH.busy, width: 56, cell: (row) => percent(row.busyNs / row.windowNs) },
@@ -74,16 +90,15 @@ export class App {
     }
     const pipelines = pipelinesOf(chart);
     if (pipelines.length > 1) {
-      const picker = el(
-        "select",
-        { "aria-label": "pipeline" },
-        ...pipelines.map((p) => el("option", { value: String(p) }, String(p))),
-      );
+      const picker = this.pipelinePicker;
+      picker.append(...pipelines.map((p) => el("option", { value: String(p) }, this.choiceOf(p))));
+      if (this.data.alike !== null) {
+        picker.append(el("option", { value: "all" }, "all"));
+      }
       picker.value = String(this.pipeline);
-      picker.addEventListener("change", () => {
-        this.pipeline = Number(picker.value);
-        this.choose();
-      });
+      picker.addEventListener("change", () =>
+        this.setPipeline(picker.value === "all" ? null : Number(picker.value)),
+      );
       controls.append(el("label", {}, "pipeline ", picker));
     }
     if (this.byPhase) {
@@ -129,8 +144,22 @@ export class App {
     this.themeButton.addEventListener("click", () => this.toggleTheme());
     this.root.append(
       el("header", {}, el("div", { class: "what" }, this.title, this.facts), controls),
-      el("main", {}, chartRoot, this.below),
+      el("main", {}, this.stageMap?.element ?? null, chartRoot, this.below),
     );
+  }
+
+  private choiceOf(pipeline: number): string {
+    const kind = this.data.alike?.shown.find((k) => k.pipeline === pipeline);
+    return kind === undefined || kind.n === 1
+      ? String(pipeline)
+      : fill(MANY.choice, pipeline, kind.n);
+  }
+
+  private headingOf(pipeline: number): string {
+    const kind = this.data.alike?.shown.find((k) => k.pipeline === pipeline);
+    return kind === undefined || kind.n === 1
+      ? fill(ENGLISH.pipeline, pipeline)
+      : fill(MANY.heading, pipeline, kind.n, kind.members);
   }
 
   /** Takes the choice of step, pipeline and colours. */
@@ -143,7 +172,14 @@ export class App {
       this.theme,
       keepWindow,
     );
+    this.stageMap?.show(this.step, this.theme);
     this.describe();
+  }
+
+  private setPipeline(pipeline: number | null): void {
+    this.pipeline = pipeline;
+    this.pipelinePicker.value = pipeline === null ? "all" : String(pipeline);
+    this.choose();
   }
 
   private setStep(value: string): void {
@@ -164,7 +200,14 @@ export class App {
       facts.push(chart.schedule);
     }
     facts.push(this.step === null ? `all ${chart.steps.length} steps` : `step ${this.step}`);
-    if (pipelinesOf(chart).length > 1) {
+    if (this.data.alike !== null) {
+      facts.push(...alikeFacts(this.data.alike));
+    }
+    if (this.pipeline === null) {
+      facts.push("all pipelines that are alike as one");
+    } else if (this.data.alike !== null) {
+      facts.push(this.headingOf(this.pipeline));
+    } else if (pipelinesOf(chart).length > 1) {
       facts.push(`pipeline ${this.pipeline}`);
     }
     facts.push(
@@ -226,7 +269,12 @@ export class App {
 
   private toggleTheme(): void {
     this.setTheme(this.isDark() ? "light" : "dark");
+    this.showTheme();
+  }
+
+  private showTheme(): void {
     this.view.setTheme(this.theme);
+    this.stageMap?.show(this.step, this.theme);
     this.describe();
   }
 
@@ -236,8 +284,7 @@ export class App {
     document.addEventListener("keydown", (event) => this.key(event));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       this.setTheme(null);
-      this.view.setTheme(this.theme);
-      this.describe();
+      this.showTheme();
     });
   }
 

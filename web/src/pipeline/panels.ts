@@ -204,5 +204,6 @@ export function plainTable(whole: Table): HTMLElement {
     { class: "panel" },
     el("h2", {}, table.title !== "" ? table.title : table.name),
     el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), body)),
+    table.note === undefined ? null : el("p", { class: "hint" }, table.note),
   );
 }

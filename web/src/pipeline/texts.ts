@@ -40,6 +40,21 @@ export const ENGLISH = {
   partCommunication: "communication",
 };
 
+/** Those of a page that stands alone and has many ranks. */
+export const MANY = {
+  heading: "pipeline {0}, for {1} that are alike: {2}",
+  choice: "{0}, for {1}",
+  facts: "{0} ranks in {1} pipelines; those within {2} % stand as one (docs/alike-rows.md)",
+  leftOut: "{0} pipelines have no row here",
+  shownAs: "shown as pipeline",
+  none: "none",
+  slowStage:
+    "Stage {0} works longest in most pipelines: {1}, {2} % more than the middle stage ({3}).",
+  noSlowStage: "No stage works 10 % longer than the middle one in most pipelines.",
+  slowSingle: "Stage {0} of pipeline {1} works {2} % longer than that stage in the others.",
+  slowMore: "{0} more are 10 % slower than theirs.",
+};
+
 export type Texts = typeof ENGLISH;
 
 export const fill = (text: string, ...values: (string | number)[]): string =>
