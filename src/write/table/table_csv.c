@@ -11,27 +11,41 @@ static bool is_formula(const char *text, size_t n) {
     return n > 1 && strchr("=+-@\t\r", text[0]) != NULL && !ps_json_is_number(text, n);
 }
 
-static void add_field(ps_buf *out, const char *text) {
-    size_t n = 0;
-    bool is_plain = true;
-    bool is_escaped = is_formula(text, strlen(text));
-    for (; text[n] != '\0'; n++) {
-        is_plain =
-            is_plain && text[n] != '"' && text[n] != ',' && text[n] != '\r' && text[n] != '\n';
+/* As itself, with no byte that has a meaning in a csv file. */
+static bool is_plain_field(const char *text, size_t n) {
+    bool is_plain = n > 0;
+    for (size_t i = 0; i < n; i++) {
+        is_plain &= (text[i] != '"') & (text[i] != ',') & (text[i] != '\r') & (text[i] != '\n');
     }
-    if (n > 0 && is_plain) {
-        ps_buf_add_str(out, is_escaped ? "'" : "");
-        ps_buf_add(out, text, n);
+    return is_plain;
+}
+
+static void add_field(ps_buf *out, const char *text) {
+    size_t n = strlen(text);
+    char *room = ps_buf_room(out, 2 * n + 3); /* all of it quotes, those around it, an apostrophe */
+    if (room == NULL) {
         return;
     }
-    ps_buf_add_str(out, is_escaped ? "\"'" : "\"");
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p == '"') {
-            ps_buf_add_char(out, '"');
-        }
-        ps_buf_add_char(out, *p);
+    char *at = room;
+    bool is_plain = is_plain_field(text, n);
+    if (!is_plain) {
+        *at++ = '"';
     }
-    ps_buf_add_char(out, '"');
+    if (is_formula(text, n)) {
+        *at++ = '\'';
+    }
+    if (is_plain) {
+        memcpy(at, text, n);
+        ps_buf_wrote(out, (size_t)(at - room) + n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        *at = '"';
+        at += text[i] == '"';
+        *at++ = text[i];
+    }
+    *at++ = '"';
+    ps_buf_wrote(out, (size_t)(at - room));
 }
 
 static void add_csv_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
@@ -61,11 +75,12 @@ ps_code ps_write_table_csv_part(const ps_table *table, size_t first, size_t end,
         add_header(table, out);
     }
     for (size_t r = first; r < end; r++) {
+        const ps_value *cells = ps_table_cell(table, r, 0);
         for (size_t c = 0; c < table->n_columns; c++) {
             if (c > 0) {
                 ps_buf_add_char(out, ',');
             }
-            add_csv_cell(out, &table->columns[c], ps_table_cell(table, r, c));
+            add_csv_cell(out, &table->columns[c], &cells[c]);
         }
         ps_buf_add(out, "\r\n", 2);
     }
