@@ -131,7 +131,7 @@ void ps_cli_say_ignored(const ps_cli *cli, const char *const (*options)[2], size
 #define PS_ALL_ROWS_OPTION                                                                         \
     {                                                                                              \
         PS_ROW_FLAG(NULL, "all",                                                                   \
-                    "each row by itself, however many ranks there are (docs/alike-rows.md)")                                                    \
+                    "each row by itself, however many ranks there are (docs/alike-rows.md)")       \
     }
 /* Whether it was given; of commands without it never. */
 bool ps_cli_shows_all(const ps_cli *cli);

@@ -61,8 +61,8 @@ static int print_chart_text(ps_cli *cli, const drawing *d) {
 static int write_chart_file(ps_cli *cli, const drawing *d, const char *path) {
     const ps_table *tables[PS_MAX_PIPELINE_TABLES];
     size_t n = ps_pipeline_tables(&d->run->results[0], tables);
-    ps_chart_file file = {
-        d->chart, d->against, tables, n, d->step, d->pipeline, ps_cli_shows_all(cli)};
+    ps_chart_file file = {d->chart,    d->against,           tables, n, d->step,
+                          d->pipeline, ps_cli_shows_all(cli)};
     return ps_cli_write_chart_file(cli, path, &file);
 }
 

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "read/sqlite/db_private.h"
 #include "read/sqlite/file.h"
+#include "read/sqlite/known_schema.h"
 #include "read/sqlite/private_copy.h"
 
 enum {
@@ -38,7 +39,9 @@ struct ps_db {
     bool is_live; /* a -wal is being read: pages of the file alone are not the database */
     bool force_sqlite;
     ps_private_copy copy;
+    ps_known_schema *known; /* what `schema` is of, but for its tables */
     ps_schema schema;
+    ps_master master; /* while the database is opened */
     ps_db_stamp stamp;
     ps_watch *watch; /* or NULL */
 };
@@ -179,10 +182,53 @@ static ps_code read_header(ps_db *db, unsigned char header[HEADER_BYTES], ps_err
     return PS_OK;
 }
 
-/* Takes the shared lock, which stays until the connection closes. `*rc` says why it could not be had. */
-static ps_code begin_sqlite(ps_db *db, int *rc, ps_err *err) {
-    *rc = sqlite3_exec(db->handle, "BEGIN; SELECT 1 FROM sqlite_master LIMIT 1", NULL, NULL, NULL);
+static ps_code read_bytes(void *context, void *out, size_t n, uint64_t offset, ps_err *err) {
+    const ps_db *db = context;
+    ps_code code = ps_watch_add(db->watch, n, err);
+    return code == PS_OK ? ps_sqlite_file_read(db->handle, db->path, out, n, offset, err) : code;
+}
+
+ps_code ps_db_pages(ps_db *db, ps_pages *out, ps_err *err) {
+    ps_page_src src = {.read = read_bytes, .context = db, .file = db->path};
+    *out = (ps_pages){.page_size = 0};
+    ps_code code = ps_sqlite_file_size(db->handle, db->path, &src.size_bytes, err);
+    return code == PS_OK ? ps_pages_init(out, &src, err) : code;
+}
+
+/* Whether the tables are those of a database that was opened before. */
+static void find_known(ps_db *db) {
+    ps_pages pages;
+    ps_master_fini(&db->master);
+    if (ps_db_pages(db, &pages, NULL) == PS_OK) {
+        db->master = ps_master_read(&pages);
+        db->known = ps_known_schema_find(&db->master);
+    }
+    ps_pages_fini(&pages);
+}
+
+/* Takes the shared lock, which stays until the connection closes. `*rc` says why it could not be had. libsqlite3 reads the schema only where it
+ * is not known already: the first of these statements does not need it. With `is_live` pages of the file alone do not tell it. */
+static ps_code begin_sqlite(ps_db *db, bool is_live, int *rc, ps_err *err) {
+    *rc = sqlite3_exec(db->handle, "BEGIN; PRAGMA schema_version", NULL, NULL, NULL);
+    if (*rc == SQLITE_OK && !is_live) {
+        find_known(db);
+    }
+    if (*rc == SQLITE_OK && db->known == NULL) {
+        *rc = sqlite3_exec(db->handle, "SELECT 1 FROM sqlite_master LIMIT 1", NULL, NULL, NULL);
+    }
     return *rc == SQLITE_OK ? PS_OK : ps_sqlite_fail(db->handle, db->path, NULL, err);
+}
+
+static ps_code take_schema(ps_db *db, ps_err *err) {
+    ps_code code = PS_OK;
+    if (db->known == NULL) {
+        code = ps_known_schema_read(&db->master, db->handle, db->path, &db->known, err);
+    }
+    if (code == PS_OK && !ps_known_schema_lend(db->known, &db->master, &db->schema)) {
+        code = ps_fail_nomem(err);
+    }
+    ps_master_fini(&db->master);
+    return code;
 }
 
 /* libsqlite3 says "malformed" of a file that was not copied whole; this says how much is missing. */
@@ -261,7 +307,7 @@ static ps_code open_copy(ps_db *db, const char *file, int busy_ms, ps_err *err) 
         code = connect_sqlite(db, db->copy.path, "?mode=ro&immutable=1", busy_ms, err);
     }
     int rc = SQLITE_OK;
-    return code == PS_OK ? begin_sqlite(db, &rc, err) : code;
+    return code == PS_OK ? begin_sqlite(db, false, &rc, err) : code;
 }
 
 /* Whether a failed read-only attempt may succeed on a copy: recovery would have had to write. */
@@ -298,7 +344,7 @@ static ps_code open_in_mode(ps_db *db, int busy_ms, ps_err *err) {
     }
     int rc = SQLITE_OK;
     if (code == PS_OK) {
-        code = begin_sqlite(db, &rc, &first);
+        code = begin_sqlite(db, mode == MODE_LIVE, &rc, &first);
     }
     if (code != PS_OK && wants_recovery(rc)) {
         return open_copy(db, file, busy_ms, err);
@@ -344,7 +390,7 @@ ps_db *ps_db_open_waiting(const char *path, int busy_ms, ps_err *err) {
         code = open_in_mode(db, busy_ms, err);
     }
     if (code == PS_OK) {
-        code = ps_schema_read(&db->schema, db->handle, path, &db->arena, err);
+        code = take_schema(db, err);
     }
     if (code != PS_OK) {
         ps_db_close(db);
@@ -363,7 +409,9 @@ void ps_db_close(ps_db *db) {
     }
     (void)sqlite3_close_v2(db->handle);
     ps_private_copy_delete(&db->copy);
-    ps_schema_fini(&db->schema);
+    ps_free(db->schema.tables);
+    ps_known_schema_free(db->known);
+    ps_master_fini(&db->master);
     ps_arena_fini(&db->arena);
     ps_free(db);
 }
@@ -400,6 +448,17 @@ bool ps_db_has_column(const ps_db *db, const char *table, const char *column) {
     return t != NULL && ps_schema_column_index(t, column) >= 0;
 }
 
+size_t ps_db_n_columns(const ps_db *db, const char *table) {
+    const ps_schema_table *t = ps_db_find(db, table);
+    return t != NULL ? t->n_columns : 0;
+}
+
+const char *ps_db_column(const ps_db *db, const char *table, size_t i, const char **type) {
+    const ps_schema_column *column = &ps_db_find(db, table)->columns[i];
+    *type = column->type;
+    return column->is_hidden ? NULL : column->name;
+}
+
 void ps_db_watch(ps_db *db, ps_watch *watch) {
     if (db != NULL) {
         db->watch = watch;
@@ -418,17 +477,4 @@ void ps_db_force_sqlite(ps_db *db, bool force) {
 bool ps_db_may_scan(const ps_db *db, const ps_schema_table *t) {
     return !db->is_live && !db->force_sqlite && t->root != 0 && t->rowid_name != NULL &&
            t->is_stored_plainly;
-}
-
-static ps_code read_bytes(void *context, void *out, size_t n, uint64_t offset, ps_err *err) {
-    const ps_db *db = context;
-    ps_code code = ps_watch_add(db->watch, n, err);
-    return code == PS_OK ? ps_sqlite_file_read(db->handle, db->path, out, n, offset, err) : code;
-}
-
-ps_code ps_db_pages(ps_db *db, ps_pages *out, ps_err *err) {
-    ps_page_src src = {.read = read_bytes, .context = db, .file = db->path};
-    *out = (ps_pages){.page_size = 0};
-    ps_code code = ps_sqlite_file_size(db->handle, db->path, &src.size_bytes, err);
-    return code == PS_OK ? ps_pages_init(out, &src, err) : code;
 }

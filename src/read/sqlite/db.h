@@ -79,6 +79,10 @@ bool ps_db_has_table(const ps_db *db, const char *table);
 
 /* False when there is no such table, too. */
 bool ps_db_has_column(const ps_db *db, const char *table, const char *column);
+/* 0 when there is no such table. */
+size_t ps_db_n_columns(const ps_db *db, const char *table);
+/* The i-th one, good as long as `db`, with its type as declared ("" for none); NULL for a hidden or generated one. */
+const char *ps_db_column(const ps_db *db, const char *table, size_t i, const char **type);
 
 /* False for views, virtual tables and WITHOUT ROWID tables, where ps_scan numbers the rows 1, 2, 3 ... */
 bool ps_db_has_rowid(const ps_db *db, const char *table);

@@ -121,20 +121,21 @@ static ps_code add_schema_column(const reading *r, ps_schema_table *t, size_t *c
         return ps_fail_nomem(err);
     }
     ps_schema_column column = {.name = NULL};
-    const char *type = NULL;
     if (!copy_schema_text(r, q, XINFO_NAME, &column.name) ||
-        !copy_schema_text(r, q, XINFO_TYPE, &type) ||
+        !copy_schema_text(r, q, XINFO_TYPE, &column.type) ||
         !copy_schema_text(r, q, XINFO_DEFAULT, &column.default_sql)) {
         return ps_fail_nomem(err);
     }
     column.name = column.name != NULL ? column.name : "";
-    column.affinity = affinity_of(type != NULL ? type : "");
+    column.type = column.type != NULL ? column.type : "";
+    column.affinity = affinity_of(column.type);
+    column.is_hidden = sqlite3_column_int(q, XINFO_HIDDEN) != 0;
     if (sqlite3_column_int(q, XINFO_PK) > 0) {
         pk->n_columns++;
         pk->column = (int32_t)t->n_columns;
-        pk->is_integer = type != NULL && sqlite3_stricmp(type, "INTEGER") == 0;
+        pk->is_integer = sqlite3_stricmp(column.type, "INTEGER") == 0;
     }
-    if (sqlite3_column_int(q, XINFO_HIDDEN) != 0) {
+    if (column.is_hidden) {
         t->is_stored_plainly = false;
     }
     t->columns[t->n_columns++] = column;

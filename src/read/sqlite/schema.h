@@ -22,7 +22,9 @@ typedef enum ps_affinity {
 typedef struct ps_schema_column {
     const char *name;
     const char *default_sql; /* as declared, NULL for none */
+    const char *type;        /* as declared, "" for none */
     ps_affinity affinity;
+    bool is_hidden; /* generated, or of a virtual table: SELECT * lacks it, or it is not stored */
 } ps_schema_column;
 
 typedef struct ps_schema_table {

@@ -303,9 +303,9 @@ static void sum_busy(const alike_lay *lay, const int64_t *stages, size_t n_stage
     for (size_t i = 0; i < lay->chart->n_figures; i++) {
         const ps_chart_figure *f = &lay->chart->figures[i];
         const alike_place *p = &lay->places[lay->place_of[f->rank]];
-        size_t at = (index_of(lay->steps, lay->n_steps, f->step) * lay->n_lines + p->line) *
-                        n_stages +
-                    index_of(stages, n_stages, p->stage);
+        size_t at =
+            (index_of(lay->steps, lay->n_steps, f->step) * lay->n_lines + p->line) * n_stages +
+            index_of(stages, n_stages, p->stage);
         busy[at] = f->busy_ns + 1 > busy[at] ? f->busy_ns + 1 : busy[at];
     }
 }

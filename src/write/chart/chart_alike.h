@@ -28,9 +28,9 @@ typedef struct ps_chart_alike {
     ps_alike_pipeline *pipelines;
     size_t n_shown, n_pipelines;
     int32_t *shown_for; /* by pipeline in ascending order: which is shown for it, -1 none */
-    size_t n_left_out; /* pipelines that no one stands for */
-    double near;       /* as a share */
-    ps_arena arena;    /* texts */
+    size_t n_left_out;  /* pipelines that no one stands for */
+    double near;        /* as a share */
+    ps_arena arena;     /* texts */
 } ps_chart_alike;
 
 /* *pipeline, when it is not -1, is shown for those that it is alike to; else the one that stands for most is chosen. End with ps_chart_alike_fini(). */

@@ -23,7 +23,8 @@ typedef struct ps_chart_page {
     int64_t step; /* shown first, with its pipeline: as ps_chart_choose() says */
     int32_t pipeline;
     bool every_rank; /* of a page that stands alone: none stands for others */
-    const ps_chart_alike *alike; /* what is shown for all of it, rows of tables likewise; NULL: all */
+    const ps_chart_alike
+        *alike; /* what is shown for all of it, rows of tables likewise; NULL: all */
 } ps_chart_page;
 
 /* All of these write members into the object that is open. */
