@@ -128,21 +128,21 @@ static void put_op(matching *m, size_t rank, size_t i) {
     ps_table_put(m->comm,
                  &(comm_row){.rank = m->in->ranks[rank].rank,
                              .slice = op->slice,
-                             .kind = !op->is_p2p   ? "collective"
-                                     : op->is_send ? "send"
-                                                   : "receive",
+                             .kind = !op->look->is_p2p   ? "collective"
+                                     : op->look->is_send ? "send"
+                                                         : "receive",
                              .name = ps_comm_text(list, op->name),
-                             .type = ps_text_or_null(ps_comm_text(list, op->type)),
-                             .communicator = ps_text_or_null(ps_comm_text(list, op->group)),
+                             .type = ps_text_or_null(ps_comm_text(list, op->look->type)),
+                             .communicator = ps_text_or_null(ps_comm_text(list, op->look->group)),
                              .step = op->step == PS_STEP_OUTSIDE ? PS_UNKNOWN_INT : op->step,
                              .start_ns = op->start_ns,
                              .dur_ns = ps_comm_op_ns(op),
                              .end_ns = op->end_ns,
                              .host_start_ns = op->host_start_ns != PS_NO_TIME ? op->host_start_ns
                                                                               : PS_UNKNOWN_INT,
-                             .bytes = known_or_unknown(op->size_bytes),
-                             .elements = known_or_unknown(op->n_elements),
-                             .data_type = ps_text_or_null(ps_comm_text(list, op->data_type)),
+                             .bytes = known_or_unknown(op->look->size_bytes),
+                             .elements = known_or_unknown(op->look->n_elements),
+                             .data_type = ps_text_or_null(ps_comm_text(list, op->look->data_type)),
                              .sequence = known_or_unknown(op->sequence),
                              .match = of->number,
                              .late_ns = of->late_ns,

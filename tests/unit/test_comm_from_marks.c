@@ -315,9 +315,9 @@ static void a_receive_waits_for_its_send(void **state) {
     for (int r = 0; r < 2; r++) {
         assert_int_equal(ps_comm_list_collect(t[r], NULL, &lists[r], &diag, NULL), PS_OK);
         assert_int_equal(lists[r].n, 1);
-        assert_int_equal(lists[r].ops[0].own, r);
-        assert_int_equal(lists[r].ops[0].peer, 1 - r);
-        assert_int_equal(lists[r].ops[0].size_bytes, 16);
+        assert_int_equal(lists[r].ops[0].look->own, r);
+        assert_int_equal(lists[r].ops[0].look->peer, 1 - r);
+        assert_int_equal(lists[r].ops[0].look->size_bytes, 16);
     }
     const ps_comm_list *both[2] = {&lists[0], &lists[1]};
     const ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}}; /* of one machine */

@@ -26,9 +26,9 @@ static void expect_texts(const ps_comm_list *list, size_t i, const char *name, c
                          const char *group, const char *data_type) {
     const ps_comm_op *op = &list->ops[i];
     assert_string_equal(ps_comm_text(list, op->name), name);
-    assert_string_equal(ps_comm_text(list, op->type), type);
-    assert_string_equal(ps_comm_text(list, op->group), group);
-    assert_string_equal(ps_comm_text(list, op->data_type), data_type);
+    assert_string_equal(ps_comm_text(list, op->look->type), type);
+    assert_string_equal(ps_comm_text(list, op->look->group), group);
+    assert_string_equal(ps_comm_text(list, op->look->data_type), data_type);
 }
 
 static uint32_t group_track(ps_builder *b, const char *name) {
@@ -71,20 +71,20 @@ static void from_operators(void **state) {
     assert_int_equal(op[0].end_ns, SMALL_EPOCH_NS + 1300);
     assert_int_equal(op[0].host_start_ns, SMALL_EPOCH_NS + 900);
     assert_int_equal(op[0].step, 3); /* that of its launch */
-    assert_int_equal(op[0].n_elements, 1048576);
-    assert_int_equal(op[0].size_bytes, 2097152);
+    assert_int_equal(op[0].look->n_elements, 1048576);
+    assert_int_equal(op[0].look->size_bytes, 2097152);
     assert_int_equal(op[0].sequence, -1);
-    assert_false(op[0].is_p2p);
+    assert_false(op[0].look->is_p2p);
     expect_texts(&c.list, 1, "hcom_send__860_1_1", "hcom_send_", "10.0.0.1%eth0_60000_0_17",
                  "UINT32");
     assert_true(op[1].host_start_ns == PS_NO_TIME);
     assert_int_equal(op[1].step, 4); /* nobody launched it */
-    assert_int_equal(op[1].size_bytes, 48);
-    assert_true(op[1].is_p2p && op[1].is_send);
-    assert_int_equal(op[1].own, 1);
-    assert_int_equal(op[1].peer, 3);
-    assert_int_equal(op[2].n_elements, -1);
-    assert_int_equal(op[2].size_bytes, -1);
+    assert_int_equal(op[1].look->size_bytes, 48);
+    assert_true(op[1].look->is_p2p && op[1].look->is_send);
+    assert_int_equal(op[1].look->own, 1);
+    assert_int_equal(op[1].look->peer, 3);
+    assert_int_equal(op[2].look->n_elements, -1);
+    assert_int_equal(op[2].look->size_bytes, -1);
     assert_int_equal(c.diag.counts[PS_ODD_NUMBER], 1);
     collected_fini(&c);
     assert_int_equal(ps_comm_list_collect(t, NULL, &c.list, &c.diag, NULL), PS_OK);
@@ -113,9 +113,9 @@ static void numbered_groups(void **state) {
     collected c;
     collect(&c, t);
     assert_int_equal(c.list.n, 3);
-    assert_string_equal(ps_comm_text(&c.list, c.list.ops[0].group), "17522688603477080586");
-    assert_string_equal(ps_comm_text(&c.list, c.list.ops[1].group), "999");
-    assert_string_equal(ps_comm_text(&c.list, c.list.ops[2].group), "0");
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[0].look->group), "17522688603477080586");
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[1].look->group), "999");
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[2].look->group), "0");
     collected_fini(&c);
     ps_trace_free(t);
 }
@@ -155,18 +155,18 @@ static void from_kernels(void **state) {
     assert_int_equal(c.list.n, 5);
     const ps_comm_op *op = c.list.ops;
     expect_texts(&c.list, 0, SEND_RECV, "alltoallv", "5", "BFloat16");
-    assert_string_equal(ps_comm_text(&c.list, op[0].members), "[0, 4]");
-    assert_false(op[0].is_p2p);
-    assert_int_equal(op[0].size_bytes, 200);
+    assert_string_equal(ps_comm_text(&c.list, op[0].look->members), "[0, 4]");
+    assert_false(op[0].look->is_p2p);
+    assert_int_equal(op[0].look->size_bytes, 200);
     assert_int_equal(op[0].sequence, 0);
-    assert_true(op[1].is_p2p && op[1].is_send);
-    assert_int_equal(op[1].own, -1);
-    assert_int_equal(op[1].peer, 4);
-    assert_true(op[2].is_p2p);
+    assert_true(op[1].look->is_p2p && op[1].look->is_send);
+    assert_int_equal(op[1].look->own, -1);
+    assert_int_equal(op[1].look->peer, 4);
+    assert_true(op[2].look->is_p2p);
     expect_texts(&c.list, 3, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)", "AllReduce", "", "");
-    assert_int_equal(op[3].size_bytes, -1);
-    assert_string_equal(ps_comm_text(&c.list, op[4].type), "nccl:all_to_all");
-    assert_false(op[4].is_p2p);
+    assert_int_equal(op[3].look->size_bytes, -1);
+    assert_string_equal(ps_comm_text(&c.list, op[4].look->type), "nccl:all_to_all");
+    assert_false(op[4].look->is_p2p);
     collected_fini(&c);
     ps_trace_free(t);
 }
@@ -256,14 +256,33 @@ static void from_ranges_of_nccl(void **state) {
     const ps_comm_op *op = c.list.ops;
     expect_texts(&c.list, 0, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "ncclRecv",
                  "255", "");
-    assert_true(op[0].is_p2p && !op[0].is_send);
-    assert_int_equal(op[0].size_bytes, 4096);
-    assert_string_equal(ps_comm_text(&c.list, op[1].type), "ncclGroupEnd");
-    assert_true(op[1].is_group && !op[1].is_p2p);
-    assert_int_equal(op[1].size_bytes, -1);
-    assert_string_equal(ps_comm_text(&c.list, op[2].type), "ncclSend");
-    assert_true(op[2].is_p2p && op[2].is_send);
-    assert_int_equal(op[2].size_bytes, 64);
+    assert_true(op[0].look->is_p2p && !op[0].look->is_send);
+    assert_int_equal(op[0].look->size_bytes, 4096);
+    assert_string_equal(ps_comm_text(&c.list, op[1].look->type), "ncclGroupEnd");
+    assert_true(op[1].look->is_group && !op[1].look->is_p2p);
+    assert_int_equal(op[1].look->size_bytes, -1);
+    assert_string_equal(ps_comm_text(&c.list, op[2].look->type), "ncclSend");
+    assert_true(op[2].look->is_p2p && op[2].look->is_send);
+    assert_int_equal(op[2].look->size_bytes, 64);
+    collected_fini(&c);
+    ps_trace_free(t);
+}
+
+/* All lists of a job are held until they are reduced: what operators have in common is there once. */
+static void equal_operators_share_a_look(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    for (int64_t i = 0; i < 6; i++) {
+        (void)kernel(b, i < 4 ? "dispatch" : "combine", NULL, 1000 * i);
+    }
+    ps_trace *t = small_seal(b);
+    collected c;
+    collect(&c, t);
+    assert_int_equal(c.list.n, 6);
+    assert_int_equal(c.list.n_looks, 2);
+    assert_ptr_equal(c.list.ops[0].look, c.list.ops[3].look);
+    assert_ptr_equal(c.list.ops[4].look, &c.list.looks[1]);
+    assert_true(sizeof(ps_comm_op) <= 56);
     collected_fini(&c);
     ps_trace_free(t);
 }
@@ -277,9 +296,9 @@ static void from_kernels_of_others(void **state) {
     ps_trace *t = small_seal(b);
     collected c;
     collect(&c, t);
-    assert_string_equal(ps_comm_text(&c.list, c.list.ops[0].type), "notify_dispatch");
-    assert_string_equal(ps_comm_text(&c.list, c.list.ops[1].type), "dispatch");
-    assert_false(c.list.ops[1].is_p2p);
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[0].look->type), "notify_dispatch");
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[1].look->type), "dispatch");
+    assert_false(c.list.ops[1].look->is_p2p);
     collected_fini(&c);
     ps_trace_free(t);
 }
@@ -290,6 +309,7 @@ int main(void) {
         cmocka_unit_test(numbered_groups),
         cmocka_unit_test(from_kernels),
         cmocka_unit_test(from_ranges_of_nccl),
+        cmocka_unit_test(equal_operators_share_a_look),
         cmocka_unit_test(from_kernels_of_others),
         cmocka_unit_test(data_types),
         cmocka_unit_test(nothing),

@@ -37,8 +37,8 @@ static void expect_collectives(const char *first, const char *second, size_t n_c
     for (size_t i = 0; i < skew.n_collectives; i++) {
         const ps_collective_part *p = &skew.parts[skew.collectives[i].first];
         n++;
-        assert_int_equal(lists[p[0].rank].ops[p[0].op].size_bytes,
-                         lists[p[1].rank].ops[p[1].op].size_bytes);
+        assert_int_equal(lists[p[0].rank].ops[p[0].op].look->size_bytes,
+                         lists[p[1].rank].ops[p[1].op].look->size_bytes);
     }
     assert_int_equal(n, n_collectives);
     ps_skew_fini(&skew);

@@ -15,6 +15,7 @@
 
 #include "analyze/comm/topology.h"
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/idmap.h"
 #include "base/num.h"
 #include "base/order.h"
@@ -84,7 +85,10 @@ typedef struct collection {
     size_t name_column, group_column;
     ps_idmap group_of; /* operator name in the list's pool -> row of groups */
     ps_idmap what_of;  /* text of that pool -> ps_comm_what */
-    bool failed;       /* memory is out */
+    ps_idmap looks;    /* hash of a look -> its place in the list's */
+    uint32_t *look_of; /* by operator: that place */
+    size_t cap_look_of;
+    bool failed; /* memory is out */
 } collection;
 
 /* --- element sizes ------------------------------------------------------------------------------------------- */
@@ -226,7 +230,8 @@ static int64_t comm_op_number_of(const comm_args *args, comm_key key) {
     return value;
 }
 
-static void set_size(collection *c, ps_comm_op *op, const comm_args *args) {
+static void set_size(collection *c, const ps_comm_op *op, ps_comm_look *look,
+                     const comm_args *args) {
     comm_key count =
         args->numbers[KEY_COUNT] != -1 || args->texts[KEY_COUNT] != NULL ? KEY_COUNT : KEY_ELEMENTS;
     int64_t n = comm_op_number_of(args, count);
@@ -239,11 +244,11 @@ static void set_size(collection *c, ps_comm_op *op, const comm_args *args) {
         n = -1;
     }
     int64_t bytes = type != NULL ? ps_data_type_bytes(type) : 0;
-    op->data_type = keep_comm_op(c, type);
-    op->n_elements = n;
-    op->size_bytes = n >= 0 && bytes > 0 && n <= INT64_MAX / bytes ? n * bytes : -1;
+    look->data_type = keep_comm_op(c, type);
+    look->n_elements = n;
+    look->size_bytes = n >= 0 && bytes > 0 && n <= INT64_MAX / bytes ? n * bytes : -1;
     int64_t said = comm_op_number_of(args, KEY_MESSAGE_SIZE);
-    op->size_bytes = op->size_bytes < 0 && said >= 0 ? said : op->size_bytes;
+    look->size_bytes = look->size_bytes < 0 && said >= 0 ? said : look->size_bytes;
 }
 
 /* --- types --------------------------------------------------------------------------------------------------- */
@@ -324,13 +329,14 @@ static void take_payload(const collection *c, uint32_t range, comm_args *args) {
 
 /* What was called decides: an all-to-all runs as a kernel SendRecv. Several sends and receives in one ("coalesced") do
  * as well, and there the name of the kernel decides; a group of several calls of NCCL is no transfer between two. */
-static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, comm_args *args) {
+static void set_kernel_type(collection *c, const ps_comm_op *op, ps_comm_look *look,
+                            comm_args *args) {
     const char *name = ps_comm_text(c->list, op->name);
     const char *called = args->texts[KEY_COLLECTIVE];
     bool is_nvtx_group = false;
     if (called == NULL || called[0] == '\0') {
         const ps_slices *s = ps_trace_slices(c->trace);
-        uint32_t range = range_around(c, slice);
+        uint32_t range = range_around(c, op->slice);
         called = range != PS_NONE ? ps_trace_text(c->trace, s->name[range]) : NULL;
         if (range != PS_NONE && strncmp(called, "ncclGroup", 9) == 0) {
             uint32_t only = only_call_of_group(c, range);
@@ -343,17 +349,18 @@ static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, comm_
         }
     }
     bool is_known = called != NULL && !ps_comm_is_group_call(called);
-    op->type = called != NULL ? keep_comm_op(c, called) : type_in_kernel(c, name);
-    op->is_group = is_nvtx_group;
-    op->is_p2p = !is_nvtx_group && names_p2p(c, is_known ? op->type : op->name);
+    look->type = called != NULL ? keep_comm_op(c, called) : type_in_kernel(c, name);
+    look->is_group = is_nvtx_group;
+    look->is_p2p = !is_nvtx_group && names_p2p(c, is_known ? look->type : op->name);
 }
 
-static void set_op_type(collection *c, ps_comm_op *op, const comm_args *args) {
+static void set_op_type(collection *c, const ps_comm_op *op, ps_comm_look *look,
+                        const comm_args *args) {
     const char *name = ps_comm_text(c->list, op->name);
     const char *type = args->texts[KEY_OP_TYPE];
     bool is_known = type != NULL && type[0] != '\0' && strcmp(type, "N/A") != 0;
-    op->type = is_known ? keep_comm_op(c, type) : type_in_name(c, name);
-    op->is_p2p = names_p2p(c, op->type) || names_p2p(c, op->name);
+    look->type = is_known ? keep_comm_op(c, type) : type_in_name(c, name);
+    look->is_p2p = names_p2p(c, look->type) || names_p2p(c, op->name);
 }
 
 /* --- groups -------------------------------------------------------------------------------------------------- */
@@ -402,7 +409,7 @@ static ps_str group_of_number(collection *c, ps_str op_name, const char *number)
 }
 
 /* NCCL's own number of the communicator, 64 bits without a sign. */
-static void set_communicator(collection *c, ps_comm_op *op, const comm_args *args) {
+static void set_communicator(collection *c, ps_comm_look *look, const comm_args *args) {
     const char *text = args->texts[KEY_COMMUNICATOR];
     int64_t number = args->numbers[KEY_COMMUNICATOR];
     char digits[24];
@@ -410,38 +417,40 @@ static void set_communicator(collection *c, ps_comm_op *op, const comm_args *arg
         (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
         text = digits;
     }
-    op->group = keep_comm_op(c, text);
+    look->group = keep_comm_op(c, text);
 }
 
-static void set_group(collection *c, ps_comm_op *op, uint32_t slice, const comm_args *args) {
+static void set_group(collection *c, const ps_comm_op *op, ps_comm_look *look,
+                      const comm_args *args) {
     size_t n_tracks = 0;
     const ps_track *track =
-        &ps_trace_tracks(c->trace, &n_tracks)[ps_trace_slices(c->trace)->track[slice]];
+        &ps_trace_tracks(c->trace, &n_tracks)[ps_trace_slices(c->trace)->track[op->slice]];
     if (track->kind == PS_TRACK_COMM_GROUP || track->kind == PS_TRACK_COMM_PLANE) {
         const char *name = ps_trace_text(c->trace, track->name);
         bool is_short_number = is_number(name) && strlen(name) < 8;
-        op->group = is_short_number ? group_of_number(c, op->name, name) : keep_comm_op(c, name);
+        look->group = is_short_number ? group_of_number(c, op->name, name) : keep_comm_op(c, name);
         return;
     }
     const char *name = args->texts[KEY_GROUP_NAME];
-    op->group = keep_comm_op(
+    look->group = keep_comm_op(
         c, name != NULL && name[0] != '\0' ? name : args->texts[KEY_GROUP_DESCRIPTION]);
-    if (ps_str_is_none(op->group)) {
-        set_communicator(c, op, args);
+    if (ps_str_is_none(look->group)) {
+        set_communicator(c, look, args);
     }
 }
 
 /* Several groups of a job may carry one name: who is in this one, as the kernel says it, else the metadata. */
-static void set_members(collection *c, ps_comm_op *op, const comm_args *args) {
+static void set_members(collection *c, ps_comm_look *look, const comm_args *args) {
     const char *group = args->texts[KEY_GROUP_NAME];
-    op->members = keep_comm_op(c, args->texts[KEY_MEMBERS]);
-    for (size_t i = 0; group != NULL && ps_str_is_none(op->members) && i < c->facts.n_groups; i++) {
+    look->members = keep_comm_op(c, args->texts[KEY_MEMBERS]);
+    for (size_t i = 0; group != NULL && ps_str_is_none(look->members) && i < c->facts.n_groups;
+         i++) {
         const ps_group_fact *fact = &c->facts.groups[i];
         if (fact->first_rank >= 0 && strcmp(fact->comm_name, group) == 0) {
             char text[96];
             (void)snprintf(text, sizeof text, "[%lld, %lld in all]", (long long)fact->first_rank,
                            (long long)fact->n_ranks);
-            op->members = keep_comm_op(c, text);
+            look->members = keep_comm_op(c, text);
         }
     }
 }
@@ -481,20 +490,43 @@ static int32_t rank_of(int64_t value) {
 }
 
 /* Databases give the own rank first, whatever the direction; kernels only name the other end. */
-static void set_ends(collection *c, ps_comm_op *op, const comm_args *args) {
-    op->own = -1;
-    op->peer = -1;
-    if (!op->is_p2p) {
+static void set_ends(collection *c, const ps_comm_op *op, ps_comm_look *look,
+                     const comm_args *args) {
+    look->own = -1;
+    look->peer = -1;
+    if (!look->is_p2p) {
         return;
     }
-    op->is_send = what_of(c, names_p2p(c, op->type) ? op->type : op->name) == PS_COMM_SEND;
-    op->own = rank_of(comm_op_number_of(args, KEY_OWN));
-    op->peer = op->own >= 0
-                   ? rank_of(comm_op_number_of(args, KEY_PEER))
-                   : rank_of(comm_op_number_of(args, op->is_send ? KEY_DESTINATION : KEY_SOURCE));
+    look->is_send = what_of(c, names_p2p(c, look->type) ? look->type : op->name) == PS_COMM_SEND;
+    look->own = rank_of(comm_op_number_of(args, KEY_OWN));
+    look->peer =
+        look->own >= 0
+            ? rank_of(comm_op_number_of(args, KEY_PEER))
+            : rank_of(comm_op_number_of(args, look->is_send ? KEY_DESTINATION : KEY_SOURCE));
 }
 
 /* --- the list ------------------------------------------------------------------------------------------------ */
+
+/* Of the operator behind the last one, which it counts. Two looks with one hash are rare, and may both be there twice. */
+static bool keep_look(collection *c, const ps_comm_look *look) {
+    ps_comm_list *list = c->list;
+    uint64_t hash = ps_hash64_seeded(look, sizeof *look);
+    uint32_t known = ps_idmap_get(&c->looks, hash);
+    if (known == PS_IDMAP_NONE || memcmp(&list->looks[known], look, sizeof *look) != 0) {
+        known = (uint32_t)list->n_looks;
+        if (!ps_grow(&list->looks, &list->cap_looks, list->n_looks + 1, UINT32_MAX - 1,
+                     sizeof *list->looks) ||
+            !ps_idmap_put(&c->looks, hash, known)) {
+            return false;
+        }
+        memcpy(&list->looks[list->n_looks++], look, sizeof *look);
+    }
+    if (!ps_grow(&c->look_of, &c->cap_look_of, list->n + 1, UINT32_MAX - 1, sizeof *c->look_of)) {
+        return false;
+    }
+    c->look_of[list->n++] = known;
+    return true;
+}
 
 static bool add_listed_op(collection *c, uint32_t slice, bool is_kernel) {
     ps_comm_list *list = c->list;
@@ -504,20 +536,28 @@ static bool add_listed_op(collection *c, uint32_t slice, bool is_kernel) {
     comm_args args = read_comm_op_args(c, slice);
     ps_str name = ps_trace_slices(c->trace)->name[slice];
     ps_comm_op *op = &list->ops[list->n];
+    ps_comm_look look;
+    memset(&look, 0, sizeof look); /* looks are compared by their bytes */
     *op = (ps_comm_op){.slice = slice, .sequence = comm_op_number_of(&args, KEY_SEQUENCE)};
     op->name = keep_n(c, ps_trace_text(c->trace, name), ps_trace_text_len(c->trace, name));
     if (is_kernel) {
-        set_kernel_type(c, op, slice, &args);
+        set_kernel_type(c, op, &look, &args);
     } else {
-        set_op_type(c, op, &args);
+        set_op_type(c, op, &look, &args);
     }
-    set_group(c, op, slice, &args);
-    set_ends(c, op, &args);
-    set_members(c, op, &args);
-    set_size(c, op, &args);
+    set_group(c, op, &look, &args);
+    set_ends(c, op, &look, &args);
+    set_members(c, &look, &args);
+    set_size(c, op, &look, &args);
     set_times(c, op, slice, &args);
-    list->n++;
-    return !c->failed;
+    return !c->failed && keep_look(c, &look);
+}
+
+/* Looks move while there come more of them. */
+static void point_at_looks(const collection *c) {
+    for (size_t i = 0; i < c->list->n; i++) {
+        c->list->ops[i].look = &c->list->looks[c->look_of[i]];
+    }
 }
 
 /* Slices of a device come first: some profilers repeat the operator on a host thread. */
@@ -566,34 +606,70 @@ ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_co
     ps_arena_init(&arena);
     ps_idmap_init(&c.group_of);
     ps_idmap_init(&c.what_of);
+    ps_idmap_init(&c.looks);
     ps_code code = ps_rank_facts_read(trace, &arena, &c.facts, &counted_by_others, err);
     out->recorded_clock = c.facts.clock;
     if (code == PS_OK && (!ps_strpool_init(&out->strings) || !collect_comm_op(&c))) {
         code = ps_fail_nomem(err);
     }
     ps_shrink(&out->ops, &out->cap, out->n, sizeof *out->ops);
+    ps_shrink(&out->looks, &out->cap_looks, out->n_looks, sizeof *out->looks);
+    point_at_looks(&c);
     ps_idmap_fini(&c.group_of);
     ps_idmap_fini(&c.what_of);
+    ps_idmap_fini(&c.looks);
+    ps_free(c.look_of);
     ps_arena_fini(&arena);
     return code;
 }
 
 void ps_comm_list_fini(ps_comm_list *list) {
     ps_free(list->ops);
+    ps_free(list->looks);
     ps_strpool_fini(&list->strings);
     *list = (ps_comm_list){0};
 }
 
-void ps_comm_op_archive(ps_archive *a, void *op) {
+/* --- as bytes ------------------------------------------------------------------------------------------------------ */
+
+static void comm_look_archive(ps_archive *a, void *look) {
+    ps_comm_look *x = look;
+    PS_ARCHIVE(a, x, n_elements, size_bytes, type, group, data_type, members, own, peer, is_p2p,
+               is_send, is_group);
+}
+
+static void comm_op_archive(ps_archive *a, void *op) {
     ps_comm_op *x = op;
-    PS_ARCHIVE(a, x, start_ns, end_ns, host_start_ns, step, n_elements, size_bytes, sequence, name,
-               type, group, data_type, members, slice, is_p2p, is_send, is_group, own, peer);
+    PS_ARCHIVE(a, x, start_ns, end_ns, host_start_ns, step, sequence, name, slice);
+}
+
+/* Addresses travel as places among the looks. */
+static void archive_look_of(ps_archive *a, ps_comm_list *x) {
+    uint32_t *look_of = ps_archive_is_writing(a) ? ps_calloc(x->n + 1, sizeof *look_of) : NULL;
+    if (ps_archive_is_writing(a) && look_of == NULL) {
+        ps_archive_nomem(a);
+        return;
+    }
+    for (size_t i = 0; look_of != NULL && i < x->n; i++) {
+        look_of[i] = (uint32_t)(x->ops[i].look - x->looks);
+    }
+    ps_archive_array_of(a, "look_of", &look_of, x->n, sizeof *look_of, ps_archive_u32);
+    for (size_t i = 0; ps_archive_is_reading(a) && ps_archive_ok(a) && i < x->n; i++) {
+        if (look_of == NULL || look_of[i] >= x->n_looks) {
+            ps_archive_refuse(a, "look_of");
+        } else {
+            x->ops[i].look = &x->looks[look_of[i]];
+        }
+    }
+    ps_free(look_of);
 }
 
 void ps_comm_list_archive(ps_archive *a, void *list) {
     ps_comm_list *x = list;
     ps_strpool *before = ps_archive_use_pool(a, &x->strings);
-    PS_ARCHIVE_ARRAY(a, x, ops, n, ps_comm_op_archive);
+    PS_ARCHIVE_ARRAY(a, x, looks, n_looks, comm_look_archive);
+    PS_ARCHIVE_ARRAY(a, x, ops, n, comm_op_archive);
+    archive_look_of(a, x);
     (void)ps_archive_use_pool(a, before);
     ps_recorded_clock_archive(a, &x->recorded_clock);
 }

@@ -17,31 +17,36 @@
 
 #define PS_NO_TIME INT64_MIN
 
-/* One operator. Texts are ids of the list's pool. */
-typedef struct ps_comm_op {
-    int64_t start_ns, end_ns; /* epoch */
-    int64_t host_start_ns;    /* of the call that launched it, epoch; PS_NO_TIME */
-    int64_t step;             /* ps_links_step */
-    int64_t n_elements;       /* -1 unknown */
-    int64_t size_bytes;       /* elements times size of the data type, -1 unknown */
-    int64_t
-        sequence; /* number of the operator in its group where the profile has one (Seq), else -1 */
-    ps_str name;  /* as COMMUNICATION_OP.opName, or the kernel's name */
-    ps_str type;  /* "hcom_allReduce_", "allreduce", "nccl:all_reduce" */
-    ps_str group; /* name of the communicator as the profile has it; may be none */
-    ps_str data_type; /* may be none */
+/* What many operators of a list have in common. Texts are ids of the list's pool. */
+typedef struct ps_comm_look {
+    int64_t n_elements; /* -1 unknown */
+    int64_t size_bytes; /* elements times size of the data type, -1 unknown */
+    ps_str type;        /* "hcom_allReduce_", "allreduce", "nccl:all_reduce" */
+    ps_str group;       /* name of the communicator as the profile has it; may be none */
+    ps_str data_type;   /* may be none */
     ps_str
         members; /* of the group as PyTorch writes them ("[0, 1]"), or by its metadata: tells groups of one name apart; may be none */
-    uint32_t slice; /* in the trace it came from */
+    /* Of a point-to-point operator: places in the group of this rank and of the other one, -1 unknown. With `own`
+     * unknown `peer` is a global rank. */
+    int32_t own, peer;
     /* Its name or type holds send, receive or recv, any case; of a kernel what was called decides, for an all-to-all
      * runs as a kernel SendRecv. */
     bool is_p2p;
     bool is_send; /* of those: it sends */
     /* Several calls launched as one (ncclGroupStart ... ncclGroupEnd): which, and between whom, is not told. */
     bool is_group;
-    /* Of a point-to-point operator: places in the group of this rank and of the other one, -1 unknown. With `own`
-     * unknown `peer` is a global rank. */
-    int32_t own, peer;
+} ps_comm_look;
+
+/* One operator: there are as many of them in memory as all ranks have, until they are reduced. */
+typedef struct ps_comm_op {
+    int64_t start_ns, end_ns; /* epoch */
+    int64_t host_start_ns;    /* of the call that launched it, epoch; PS_NO_TIME */
+    int64_t step;             /* ps_links_step */
+    int64_t
+        sequence; /* number of the operator in its group where the profile has one (Seq), else -1 */
+    const ps_comm_look *look; /* of the list's */
+    ps_str name;              /* as COMMUNICATION_OP.opName, or the kernel's name */
+    uint32_t slice;           /* in the trace it came from */
 } ps_comm_op;
 
 static inline int64_t ps_comm_op_ns(const ps_comm_op *op) {
@@ -51,6 +56,8 @@ static inline int64_t ps_comm_op_ns(const ps_comm_op *op) {
 typedef struct ps_comm_list {
     ps_comm_op *ops; /* by start, then slice */
     size_t n, cap;
+    ps_comm_look *looks; /* in the order in which they are first met */
+    size_t n_looks, cap_looks;
     ps_strpool strings;
     ps_recorded_clock recorded_clock; /* what the capture says of the clock of these times */
 } ps_comm_list;
@@ -69,8 +76,6 @@ const char *ps_comm_text(const ps_comm_list *list, ps_str s);
  * unknown. */
 int64_t ps_data_type_bytes(const char *name);
 
-/* Ids are of the pool in use. */
-void ps_comm_op_archive(ps_archive *a, void *op);
 void ps_comm_list_archive(ps_archive *a, void *list);
 
 #endif

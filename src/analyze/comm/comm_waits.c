@@ -204,14 +204,14 @@ static bool take_wait_task(measuring *m, uint32_t slice) {
     m->out->n_places = n_places > m->out->n_places ? n_places : m->out->n_places;
     m->out->ops[op].has_tasks = true;
     m->out->ops[op].names_ranks = m->out->ops[op].names_ranks || own >= 0 || peer >= 0;
-    m->out->has_tasks = m->out->has_tasks || !m->list->ops[op].is_p2p;
-    if (!note_own(m, m->list->ops[op].group, own)) {
+    m->out->has_tasks = m->out->has_tasks || !m->list->ops[op].look->is_p2p;
+    if (!note_own(m, m->list->ops[op].look->group, own)) {
         return false;
     }
     if (m->s->dur_ns[slice] == 0) {
         return true;
     }
-    if ((waits && !find_peer(m, m->list->ops[op].group, own, peer, &row)) ||
+    if ((waits && !find_peer(m, m->list->ops[op].look->group, own, peer, &row)) ||
         !ps_grow(&m->tasks, &m->cap_tasks, m->n_tasks + 1, UINT32_MAX, sizeof *m->tasks)) {
         return false;
     }
@@ -331,7 +331,7 @@ static bool sum_op(measuring *m, const comm_task *tasks, size_t n) {
     }
     qsort(m->changes, 2 * n, sizeof *m->changes, by_wait_time);
     moment now = {.op = &m->out->ops[tasks[0].op],
-                  .counts = !m->list->ops[tasks[0].op].is_p2p,
+                  .counts = !m->list->ops[tasks[0].op].look->is_p2p,
                   .is_nameless = !m->out->ops[tasks[0].op].names_ranks};
     bool ok = true;
     for (size_t i = 0; ok && i < 2 * n; i++) {

@@ -8,7 +8,7 @@ bool ps_skew_is_symmetric(const ps_skew_input *in, const ps_skew *skew,
     const ps_collective_part *p = &skew->parts[m->first];
     const ps_comm_list *list = in->lists[p->rank];
     const ps_comm_op *op = &list->ops[p->op];
-    return ps_comm_is_symmetric(ps_comm_of_name(ps_comm_text(list, op->type))) ||
+    return ps_comm_is_symmetric(ps_comm_of_name(ps_comm_text(list, op->look->type))) ||
            ps_comm_is_symmetric(ps_comm_of_name(ps_comm_text(list, op->name)));
 }
 

@@ -29,18 +29,18 @@ static uint32_t renamed(renaming *r, ps_str s) {
 }
 
 static uint32_t matched_type_of(renaming *r, const ps_comm_op *op) {
-    return renamed(r, ps_str_is_none(op->type) ? op->name : op->type);
+    return renamed(r, ps_str_is_none(op->look->type) ? op->name : op->look->type);
 }
 
 /* Groups of one name are told apart by their members. */
 static uint32_t matched_group_of(renaming *r, const ps_comm_op *op) {
     ps_skew_work *w = r->w;
-    ps_str group = {renamed(r, op->group)};
+    ps_str group = {renamed(r, op->look->group)};
     ps_str key = group;
-    if (!ps_str_is_none(group) && !ps_str_is_none(op->members)) {
+    if (!ps_str_is_none(group) && !ps_str_is_none(op->look->members)) {
         char text[512];
-        const char *name = ps_comm_text(r->list, op->group);
-        const char *members = ps_comm_text(r->list, op->members);
+        const char *name = ps_comm_text(r->list, op->look->group);
+        const char *members = ps_comm_text(r->list, op->look->members);
         size_t n = strlen(name) < 200 ? strlen(name) : 200;
         size_t m = strlen(members) < sizeof text - 201 ? strlen(members) : sizeof text - 201;
         memcpy(text, name, n);
@@ -67,17 +67,17 @@ static bool gather_matched_rank(ps_skew_work *w, uint32_t rank, bool p2p) {
     bool ok = r.to != NULL;
     for (size_t i = 0; ok && i < list->n; i++) {
         const ps_comm_op *op = &list->ops[i];
-        if (op->is_p2p != p2p || (w->in->step >= 0 && op->step != w->in->step)) {
+        if (op->look->is_p2p != p2p || (w->in->step >= 0 && op->step != w->in->step)) {
             continue;
         }
-        if (op->is_group) { /* nothing says who met there */
+        if (op->look->is_group) { /* nothing says who met there */
             w->out->n_unmatched++;
             continue;
         }
         ps_skew_entry *e = &w->entries[w->n++];
         *e = (ps_skew_entry){.start_ns = op->start_ns,
                              .step = op->step,
-                             .size = op->size_bytes,
+                             .size = op->look->size_bytes,
                              .group = matched_group_of(&r, op),
                              .type = matched_type_of(&r, op),
                              .name = renamed(&r, op->name),

@@ -50,7 +50,7 @@ static bool index_ranks(matching *m) {
 static bool index_places(matching *m, const ps_skew_entry *e, size_t n) {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        int32_t own = ps_skew_op(m->w->in, e[i].rank, e[i].op)->own;
+        int32_t own = ps_skew_op(m->w->in, e[i].rank, e[i].op)->look->own;
         ok = own < 0 ||
              ps_idmap_put(&m->by_place, (uint64_t)e[i].group << 32 | (uint32_t)own, e[i].rank);
     }
@@ -61,10 +61,10 @@ static bool index_places(matching *m, const ps_skew_entry *e, size_t n) {
 static uint32_t peer_of(const matching *m, const ps_skew_entry *e, const uint32_t two[2]) {
     const ps_comm_op *op = ps_skew_op(m->w->in, e->rank, e->op);
     uint32_t peer = NOBODY;
-    if (op->own >= 0 && op->peer >= 0) {
-        peer = ps_idmap_get(&m->by_place, (uint64_t)e->group << 32 | (uint32_t)op->peer);
-    } else if (op->peer >= 0) {
-        peer = ps_idmap_get(&m->by_rank, (uint64_t)op->peer);
+    if (op->look->own >= 0 && op->look->peer >= 0) {
+        peer = ps_idmap_get(&m->by_place, (uint64_t)e->group << 32 | (uint32_t)op->look->peer);
+    } else if (op->look->peer >= 0) {
+        peer = ps_idmap_get(&m->by_rank, (uint64_t)op->look->peer);
     } else if (two[1] != NOBODY) {
         peer = e->rank == two[0] ? two[1] : two[0];
     }
@@ -82,7 +82,7 @@ static void add_transfers(matching *m, const ps_skew_entry *e, size_t n) {
     }
     for (size_t i = 0; i < n; i++) {
         uint32_t peer = peer_of(m, &e[i], two);
-        bool is_send = ps_skew_op(m->w->in, e[i].rank, e[i].op)->is_send;
+        bool is_send = ps_skew_op(m->w->in, e[i].rank, e[i].op)->look->is_send;
         if (peer != NOBODY) {
             m->all[m->n++] = (transfer){.start_ns = e[i].start_ns,
                                         .step = e[i].step,

@@ -59,9 +59,10 @@ static bool note_part(building *b, const ps_comm_part *part, int64_t rank) {
     for (size_t i = 0; t->n_times == 0 && i < part->list.n; i++) {
         const ps_comm_op *op = &part->list.ops[i];
         char key[PS_COMM_KEY_SIZE];
-        const char *group = ps_comm_text(&part->list, op->group);
+        const char *group = ps_comm_text(&part->list, op->look->group);
         ps_comm_key(group, key, sizeof key);
-        if (!ps_str_is_none(op->group) && !note_roster(b, key, group, op->is_p2p, rank)) {
+        if (!ps_str_is_none(op->look->group) &&
+            !note_roster(b, key, group, op->look->is_p2p, rank)) {
             return false;
         }
     }
@@ -73,7 +74,7 @@ static bool index_names(ps_comm_roster *r, const ps_comm_list *list) {
     bool *seen = ps_calloc(list->strings.n + 1, sizeof *seen);
     bool ok = seen != NULL;
     for (size_t i = 0; ok && i < list->n; i++) {
-        ps_str group = list->ops[i].group;
+        ps_str group = list->ops[i].look->group;
         if (ps_str_is_none(group) || seen[group.id]) {
             continue;
         }

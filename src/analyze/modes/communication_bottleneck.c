@@ -18,14 +18,21 @@
 /* Durations that differ by less say nothing. */
 #define LEAST_SHARE 0.05
 
-/* One of the longest operators. Ops are copies: a rank may be gone by the second round. */
+/* What is kept of an operator: its rank may be gone by the second round. */
+typedef struct late_op {
+    int64_t start_ns, end_ns;
+    uint32_t slice;
+    bool is_p2p, has_group;
+} late_op;
+
+/* One of the longest operators. */
 typedef struct bottleneck {
-    ps_comm_op op; /* of the rank looked at */
+    late_op op; /* of the rank looked at */
     ps_str name;
     size_t index; /* in that rank's list */
     bool is_matched, is_late;
     uint32_t slow, fast; /* indices of ranks */
-    ps_comm_op slow_op, fast_op;
+    late_op slow_op, fast_op;
     int64_t shift_ns; /* clock of the fast one minus that of the slow one */
     double share;     /* of the wait in the longest duration */
 } bottleneck;
@@ -86,11 +93,23 @@ static ps_code map_operators(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
+static late_op late_op_of(const ps_comm_op *op) {
+    return (late_op){.start_ns = op->start_ns,
+                     .end_ns = op->end_ns,
+                     .slice = op->slice,
+                     .is_p2p = op->look->is_p2p,
+                     .has_group = !ps_str_is_none(op->look->group)};
+}
+
+static int64_t late_op_ns(const late_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
 static int by_duration(const void *a, const void *b) {
     const bottleneck *x = a;
     const bottleneck *y = b;
-    int64_t s = ps_comm_op_ns(&x->op);
-    int64_t t = ps_comm_op_ns(&y->op);
+    int64_t s = late_op_ns(&x->op);
+    int64_t t = late_op_ns(&y->op);
     if (s != t) {
         return s > t ? -1 : 1;
     }
@@ -103,13 +122,13 @@ static bool find_longest(const ps_comm_list *list, int64_t top, bottlenecks *out
         return false;
     }
     for (size_t i = 0; i < list->n; i++) {
-        out->all[i] = (bottleneck){.op = list->ops[i], .index = i};
+        out->all[i] = (bottleneck){.op = late_op_of(&list->ops[i]), .index = i};
     }
     ps_sort(out->all, list->n, sizeof *out->all, by_duration);
     out->n = (uint64_t)top < list->n ? (size_t)top : list->n;
     bool ok = true;
     for (size_t i = 0; ok && i < out->n; i++) {
-        const char *name = ps_comm_text(list, out->all[i].op.name);
+        const char *name = ps_comm_text(list, list->ops[out->all[i].index].name);
         out->all[i].name = ps_strpool_add(&out->names, name, strlen(name));
         ok = !ps_str_is_none(out->all[i].name);
     }
@@ -135,17 +154,17 @@ static void take_bottleneck_collective(bottleneck *b, const ps_skew *skew,
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
         const ps_collective_part *p = &skew->parts[i];
         const ps_comm_op *op = &lists[p->rank]->ops[p->op];
-        if (i == m->first || ps_comm_op_ns(op) > ps_comm_op_ns(&b->fast_op)) {
-            b->fast_op = *op;
+        if (i == m->first || ps_comm_op_ns(op) > late_op_ns(&b->fast_op)) {
+            b->fast_op = late_op_of(op);
             b->fast = p->rank;
         }
-        if (i == m->first || ps_comm_op_ns(op) < ps_comm_op_ns(&b->slow_op)) {
-            b->slow_op = *op;
+        if (i == m->first || ps_comm_op_ns(op) < late_op_ns(&b->slow_op)) {
+            b->slow_op = late_op_of(op);
             b->slow = p->rank;
         }
     }
-    int64_t longest = ps_comm_op_ns(&b->fast_op);
-    b->share = longest > 0 ? (double)(longest - ps_comm_op_ns(&b->slow_op)) / (double)longest : 0;
+    int64_t longest = late_op_ns(&b->fast_op);
+    b->share = longest > 0 ? (double)(longest - late_op_ns(&b->slow_op)) / (double)longest : 0;
     b->is_late = b->share >= LEAST_SHARE;
     set_shift(b, skew);
 }
@@ -155,9 +174,9 @@ static void take_receive(bottleneck *b, const ps_skew *skew, const ps_skew_recei
     b->is_matched = true;
     b->slow = r->sender;
     b->fast = r->receiver;
-    b->slow_op = lists[r->sender]->ops[r->send_op];
-    b->fast_op = lists[r->receiver]->ops[r->receive_op];
-    int64_t duration = ps_comm_op_ns(&b->fast_op);
+    b->slow_op = late_op_of(&lists[r->sender]->ops[r->send_op]);
+    b->fast_op = late_op_of(&lists[r->receiver]->ops[r->receive_op]);
+    int64_t duration = late_op_ns(&b->fast_op);
     b->share = duration > 0 ? (double)r->waited_ns / (double)duration : 0;
     b->is_late = b->share >= LEAST_SHARE;
     set_shift(b, skew);
@@ -320,7 +339,7 @@ static const ps_way *way_of(const ps_reduce_input *in, uint32_t rank, size_t i, 
 
 static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps_buf *out) {
     if (!b->is_matched) {
-        ps_buf_add_str(out, ps_str_is_none(b->op.group)
+        ps_buf_add_str(out, !b->op.has_group
                                 ? "[Failed] not matched: nothing names its group, and no such "
                                   "operator of another rank ran and ended with it"
                                 : "[Failed] no other rank of the input has this operator");
@@ -347,7 +366,7 @@ static void put_bottleneck(ps_table *t, const ps_reduce_input *in, const bottlen
     ps_buf reason;
     ps_buf_init(&reason, 0);
     explain(in, one, i, &reason);
-    bottleneck_row row = {.us = (double)ps_comm_op_ns(&one->op) / 1e3,
+    bottleneck_row row = {.us = (double)late_op_ns(&one->op) / 1e3,
                           .op = ps_strpool_get(&b->names, one->name),
                           .reason = ps_buf_ok(&reason) ? ps_buf_str(&reason) : NULL,
                           .slow_rank = one->is_matched ? in->ranks[one->slow].rank : PS_UNKNOWN_INT,
@@ -389,11 +408,15 @@ static void archive_bottleneck_partial(ps_archive *a, void **p) {
     }
 }
 
+static void late_op_archive(ps_archive *a, late_op *x) {
+    PS_ARCHIVE(a, x, start_ns, end_ns, slice, is_p2p, has_group);
+}
+
 static void bottleneck_archive(ps_archive *a, void *b) {
     bottleneck *x = b;
-    ps_comm_op_archive(a, &x->op);
-    ps_comm_op_archive(a, &x->slow_op);
-    ps_comm_op_archive(a, &x->fast_op);
+    late_op_archive(a, &x->op);
+    late_op_archive(a, &x->slow_op);
+    late_op_archive(a, &x->fast_op);
     PS_ARCHIVE(a, x, name, index, is_matched, is_late, slow, fast, shift_ns, share);
 }
 

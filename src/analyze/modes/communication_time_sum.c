@@ -216,7 +216,7 @@ static bool add_comm_time_operators(ps_table *t, totals *sums, ps_comm_part *par
         char text[PS_COMM_KEY_SIZE + 8];
         step_name(part, op->step, text, sizeof text);
         ps_str step = ps_strpool_add(pool, text, strlen(text));
-        ps_comm_key(ps_comm_text(&part->list, op->group), text, PS_COMM_KEY_SIZE);
+        ps_comm_key(ps_comm_text(&part->list, op->look->group), text, PS_COMM_KEY_SIZE);
         ps_str group = ps_strpool_add(pool, text, strlen(text));
         if (ps_str_is_none(step) || ps_str_is_none(group)) {
             return false;

@@ -161,10 +161,10 @@ static bool find_sets(masking *m) {
     bool *done = ps_calloc(list->strings.n + 1, sizeof *done);
     bool ok = m->sets_of != NULL && done != NULL;
     for (size_t i = 0; ok && i < list->n; i++) {
-        uint32_t group = list->ops[i].group.id;
+        uint32_t group = list->ops[i].look->group.id;
         if (group != 0 && !done[group]) {
             done[group] = true;
-            m->sets_of[group] = sets_of_group(m, ps_comm_text(list, list->ops[i].group));
+            m->sets_of[group] = sets_of_group(m, ps_comm_text(list, list->ops[i].look->group));
         }
     }
     ps_free(done);
@@ -228,7 +228,7 @@ static bool add_set(masking *m, size_t set, const ps_comm_op **ops) {
     const ps_comm_list *list = &m->comm->list;
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++) {
-        if ((m->sets_of[list->ops[i].group.id] >> set & 1) != 0) {
+        if ((m->sets_of[list->ops[i].look->group.id] >> set & 1) != 0) {
             ops[n++] = &list->ops[i];
         }
     }

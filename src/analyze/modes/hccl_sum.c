@@ -33,7 +33,7 @@ typedef struct row {
 static bool gather_hccl_rank(gathering *g, const ps_comm_list *list, uint32_t rank) {
     for (size_t i = 0; i < list->n; i++) {
         const ps_comm_op *op = &list->ops[i];
-        const char *type = ps_comm_text(list, op->type);
+        const char *type = ps_comm_text(list, op->look->type);
         const char *name = ps_comm_text(list, op->name);
         int64_t duration = op->end_ns - op->start_ns;
         uint32_t type_id = ps_strpool_add(&g->texts, type, strlen(type)).id;
@@ -186,7 +186,7 @@ static membership *find_memberships(const ps_reduce_input *in, size_t *n) {
         bool *seen = ps_calloc(n_strings + 1, sizeof *seen);
         ok = seen != NULL;
         for (size_t i = 0; ok && part != NULL && i < part->list.n; i++) {
-            ps_str group = part->list.ops[i].group;
+            ps_str group = part->list.ops[i].look->group;
             if (ps_str_is_none(group) || seen[group.id]) {
                 continue;
             }

@@ -57,13 +57,13 @@ static bool take_slow_link_collective(finding *f, const ps_skew *skew,
         const ps_collective_part *p = &skew->parts[i];
         const ps_comm_list *list = f->lists[p->rank];
         const ps_comm_op *op = &list->ops[p->op];
-        const char *type = ps_comm_text(list, op->type);
+        const char *type = ps_comm_text(list, op->look->type);
         ps_str id = ps_strpool_add(&f->texts, type, strlen(type));
         if (ps_str_is_none(id)) {
             return false;
         }
         f->samples[f->n++] = (sample){.transmit_ns = m->shortest_ns,
-                                      .size_bytes = op->size_bytes,
+                                      .size_bytes = op->look->size_bytes,
                                       .start_ns = op->start_ns,
                                       .slice = op->slice,
                                       .op = op,
@@ -206,12 +206,12 @@ static void put_sample(ps_table *t, const finding *f, const sample *s) {
     const ps_comm_op *op = s->op;
     ps_table_put(t, &(sample_row){.rank = f->in->ranks[s->rank].rank,
                                   .time_ns = op->end_ns - op->start_ns,
-                                  .group = ps_comm_text(list, op->group),
+                                  .group = ps_comm_text(list, op->look->group),
                                   .name = ps_comm_text(list, op->name),
-                                  .type = ps_comm_text(list, op->type),
-                                  .data_type = ps_str_is_none(op->data_type)
+                                  .type = ps_comm_text(list, op->look->type),
+                                  .data_type = ps_str_is_none(op->look->data_type)
                                                    ? NULL
-                                                   : ps_comm_text(list, op->data_type),
+                                                   : ps_comm_text(list, op->look->data_type),
                                   .sample = *s});
 }
 

@@ -140,7 +140,7 @@ static void give_slow_rank_ops(judging *j) {
         const vote *v = &j->votes[i];
         const ps_comm_list *list = j->lists[v->rank];
         vote_row row = {.name = ps_comm_text(list, v->op->name),
-                        .group = ps_comm_text(list, v->op->group),
+                        .group = ps_comm_text(list, v->op->look->group),
                         .start_ns = v->op->start_ns,
                         .stats = ps_stats_of(j->durations, take_durations(j, v->collective))};
         (void)snprintf(row.rank, sizeof row.rank, "%lld", (long long)j->in->ranks[v->rank].rank);

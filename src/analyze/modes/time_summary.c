@@ -227,8 +227,8 @@ static int64_t count_members(const char *text) {
 
 /* How many ranks the operator's group has; 0 unknown. */
 static int64_t group_size(const partial *part, const ps_comm_op *op) {
-    int64_t n = count_members(ps_comm_text(&part->list, op->members));
-    const char *group = ps_comm_text(&part->list, op->group);
+    int64_t n = count_members(ps_comm_text(&part->list, op->look->members));
+    const char *group = ps_comm_text(&part->list, op->look->group);
     for (size_t g = 0; n == 0 && g < part->facts.n_groups; g++) {
         const ps_group_fact *fact = &part->facts.groups[g];
         n = strcmp(fact->comm_name, group) == 0 && fact->n_ranks > 0 ? fact->n_ranks : 0;
@@ -275,7 +275,7 @@ static void note_transfer(const ps_reduce_input *in, const ps_skew *skew,
     const ps_comm_op *receive = &receiver->list.ops[r->receive_op];
     int64_t sent_ns = send->end_ns - send->start_ns;
     int64_t received_ns = receive->end_ns - receive->start_ns;
-    bool is_named = send->peer >= 0 || receive->peer >= 0;
+    bool is_named = send->look->peer >= 0 || receive->look->peer >= 0;
     bool is_one_clock = skew->clocks[r->sender].reference == skew->clocks[r->receiver].reference;
     if (r->is_known && (is_named || is_one_clock)) {
         int64_t shortest_ns = sent_ns < received_ns ? sent_ns : received_ns;

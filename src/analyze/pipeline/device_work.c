@@ -30,7 +30,7 @@ ps_code ps_device_work_collect(const ps_trace *trace, ps_intervals *out, ps_err 
     bool computes = out->n > 0; /* communication alone is not what a device does */
     for (size_t i = 0; ok && computes && i < list.n; i++) {
         const ps_comm_op *op = &list.ops[i];
-        ok = op->is_p2p || ps_intervals_add(out, op->start_ns, op->end_ns);
+        ok = op->look->is_p2p || ps_intervals_add(out, op->start_ns, op->end_ns);
     }
     ps_comm_list_fini(&list);
     ps_free(ignored);

@@ -60,7 +60,7 @@ static bool is_whole_here(const ps_report *report, const char *group) {
 
 /* NULL: memory is out. Operators without a communicator are of one without a name. */
 static group_here *absent_group_of(absence *a, const ps_report_member *m, const ps_comm_op *op) {
-    const char *name = ps_comm_text(&m->facts->comm, op->group);
+    const char *name = ps_comm_text(&m->facts->comm, op->look->group);
     ps_str s = ps_strpool_add(&a->names, name, strlen(name));
     if (ps_str_is_none(s) ||
         !ps_grow(&a->groups, &a->cap_groups, (size_t)s.id + 1, UINT32_MAX, sizeof *a->groups)) {
@@ -306,7 +306,7 @@ void ps_report_find_absent(ps_report *report, const ps_skew *skew) {
 }
 
 int64_t ps_report_absent_within_ns(const ps_report_member *m, const ps_comm_op *op) {
-    return op->is_p2p ? 0 : ps_intervals_within_ns(&m->absent, op->start_ns, op->end_ns);
+    return op->look->is_p2p ? 0 : ps_intervals_within_ns(&m->absent, op->start_ns, op->end_ns);
 }
 
 /* --- the finding -------------------------------------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ static void find_absorbed(ps_report *report, ps_report_member *m) {
     bool ok = true;
     for (size_t i = 0; ok && i < list->n; i++) {
         const ps_comm_op *op = &list->ops[i];
-        int64_t ns = op->is_p2p ? 0 : waited_for_absent_ns(report, m, i);
+        int64_t ns = op->look->is_p2p ? 0 : waited_for_absent_ns(report, m, i);
         if (ns >= PS_SIGNAL_NS) {
             sum_ns = ps_i64_plus(sum_ns, ns);
             ok = ps_intervals_add(&m->absorbed, start_of_step(m->facts, op->step),

@@ -379,14 +379,15 @@ static comm_shape shape_of(const ps_report_member *m) {
     comm_shape s = {0};
     for (size_t i = 0; i < list->n; i++) {
         const ps_comm_op *op = &list->ops[i];
-        ps_comm_what what = ps_comm_of_name(ps_comm_text(list, op->type));
+        ps_comm_what what = ps_comm_of_name(ps_comm_text(list, op->look->type));
         what = what <= PS_COMM_COMPUTING ? ps_comm_of_name(ps_comm_text(list, op->name)) : what;
         s.reduces = s.reduces || what == PS_COMM_ALL_REDUCE || what == PS_COMM_REDUCE_SCATTER;
         s.gathers = s.gathers || what == PS_COMM_ALL_GATHER;
-        s.is_p2p = s.is_p2p || op->is_p2p;
-        if (!op->is_p2p && op->size_bytes > 0) {
-            s.largest_bytes = op->size_bytes > s.largest_bytes ? op->size_bytes : s.largest_bytes;
-            s.any_small = s.any_small || op->size_bytes < 1000000;
+        s.is_p2p = s.is_p2p || op->look->is_p2p;
+        if (!op->look->is_p2p && op->look->size_bytes > 0) {
+            s.largest_bytes =
+                op->look->size_bytes > s.largest_bytes ? op->look->size_bytes : s.largest_bytes;
+            s.any_small = s.any_small || op->look->size_bytes < 1000000;
         }
     }
     return s;

@@ -101,7 +101,7 @@ static void show_longest(ps_report *report, const ps_report_member *m) {
         while (at > 0 && ps_comm_op_ns(op) > ps_comm_op_ns(top[at - 1])) {
             at--;
         }
-        if (op->is_p2p || at == PS_EVIDENCE_MAX) {
+        if (op->look->is_p2p || at == PS_EVIDENCE_MAX) {
             continue;
         }
         n += n < PS_EVIDENCE_MAX;

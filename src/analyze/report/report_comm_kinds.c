@@ -32,14 +32,15 @@ static own_op own_of(const ps_report_member *m, const ps_comm_op *op) {
 }
 
 /* By ids, which differ from run to run: only neighbourhood is used, never the order. */
-PS_COMPARE(by_comm_kind_group, own_op, PS_BY(op->group.id) PS_BY(op->slice))
+PS_COMPARE(by_comm_kind_group, own_op, PS_BY(op->look->group.id) PS_BY(op->slice))
 
 PS_COMPARE(by_kind, own_op,
-           PS_BY(op->group.id) PS_BY(op->type.id) PS_BY(op->size_bytes) PS_BY(ns) PS_BY(op->slice))
+           PS_BY(op->look->group.id) PS_BY(op->look->type.id) PS_BY(op->look->size_bytes) PS_BY(ns)
+               PS_BY(op->slice))
 
 static ps_alike comm_kind_alike(const ps_comm_op *x, const ps_comm_op *y) {
-    return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
-                       (ps_alike_facts){y->type.id, y->group.id, y->size_bytes});
+    return ps_alike_of((ps_alike_facts){x->look->type.id, x->look->group.id, x->look->size_bytes},
+                       (ps_alike_facts){y->look->type.id, y->look->group.id, y->look->size_bytes});
 }
 
 static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, const void *),
@@ -48,7 +49,7 @@ static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, con
     out->ops = ps_calloc(m->facts->comm.n + 1, sizeof *out->ops);
     for (size_t i = 0; out->ops != NULL && i < m->facts->comm.n; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[i];
-        if (!op->is_p2p && op->step != PS_STEP_OUTSIDE) {
+        if (!op->look->is_p2p && op->step != PS_STEP_OUTSIDE) {
             out->ops[out->n++] = own_of(m, op);
         }
     }
@@ -99,10 +100,10 @@ static void find_heavy(ps_report *report) {
         }
         for (size_t i = 0; i < s.n;) {
             size_t end = i + 1;
-            while (end < s.n && s.ops[end].op->group.id == s.ops[i].op->group.id) {
+            while (end < s.n && s.ops[end].op->look->group.id == s.ops[i].op->look->group.id) {
                 end++;
             }
-            if (!ps_str_is_none(s.ops[i].op->group)) { /* what names none may be several */
+            if (!ps_str_is_none(s.ops[i].op->look->group)) { /* what names none may be several */
                 look_at_group(report, &report->members[k], &s, i, end, &worst);
             }
             i = end;
@@ -113,7 +114,7 @@ static void find_heavy(ps_report *report) {
         return;
     }
     const ps_report_member *m = worst.member;
-    const char *group = ps_comm_text(&m->facts->comm, worst.longest->group);
+    const char *group = ps_comm_text(&m->facts->comm, worst.longest->look->group);
     char others[96] = "";
     if (worst.n_over > 1) { /* a group counts once on each of its ranks */
         (void)snprintf(others, sizeof others,
@@ -217,13 +218,14 @@ static void say_outliers(ps_report *report, const worst_outliers *worst, ps_alik
     int64_t gain_ns = worst->ns;
     qsort(all, n, sizeof *all, comm_kind_longest_first);
     double times = (double)all[0].own.ns / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
-    const char *like =
-        sure == PS_ALIKE_SURE ? PS_SAY(lang, "kind, group and size", "种类、通信组与大小")
-        : ps_str_is_none(all[0].own.op->group) ? PS_SAY(lang, "kind", "种类")
-                                               : PS_SAY(lang, "kind and group", "种类与通信组");
+    const char *like = sure == PS_ALIKE_SURE
+                           ? PS_SAY(lang, "kind, group and size", "种类、通信组与大小")
+                       : ps_str_is_none(all[0].own.op->look->group)
+                           ? PS_SAY(lang, "kind", "种类")
+                           : PS_SAY(lang, "kind and group", "种类与通信组");
     const char *unsure =
         sure == PS_ALIKE_SURE ? ""
-        : ps_str_is_none(all[0].own.op->group)
+        : ps_str_is_none(all[0].own.op->look->group)
             ? PS_SAY(lang, " The profile does not name their group: they may be different things.",
                      "采集数据没有写明其通信组：可能是不同的算子。")
             : PS_SAY(lang, " Their size is unknown: they may be different things.",

@@ -58,7 +58,7 @@ static bool has_group(const ps_report_member *m, const char *key) {
     bool found = false;
     ps_str last = PS_STR_NONE;
     for (size_t i = 0; i < m->facts->comm.n && !found; i++) {
-        ps_str group = m->facts->comm.ops[i].group;
+        ps_str group = m->facts->comm.ops[i].look->group;
         if (!ps_str_is_none(group) && !ps_str_eq(group, last)) {
             ps_comm_key(ps_comm_text(&m->facts->comm, group), own, sizeof own);
             found = strcmp(own, key) == 0;
@@ -135,7 +135,7 @@ static met first_part_of(const ps_report *report, const ps_matched_collective *x
 
 static bool is_in_group(const met *x, const char *key) {
     char own[PS_COMM_KEY_SIZE];
-    ps_comm_key(ps_comm_text(&x->member->facts->comm, x->op->group), own, sizeof own);
+    ps_comm_key(ps_comm_text(&x->member->facts->comm, x->op->look->group), own, sizeof own);
     return strcmp(own, key) == 0;
 }
 
@@ -156,8 +156,9 @@ static int64_t longer_than_others_ns(const ps_report *report, const char *key) {
         int64_t n_others = 0;
         for (size_t k = 0; k < skew->n_collectives; k++) {
             met other = first_part_of(report, &skew->collectives[k]);
-            if (other.member != NULL && other.op->size_bytes == own.op->size_bytes &&
-                is_network_text(own.member, own.op->type, other.member, other.op->type) &&
+            if (other.member != NULL && other.op->look->size_bytes == own.op->look->size_bytes &&
+                is_network_text(own.member, own.op->look->type, other.member,
+                                other.op->look->type) &&
                 !is_in_group(&other, key)) {
                 others_ns = ps_i64_plus(others_ns, skew->collectives[k].shortest_ns);
                 n_others++;
@@ -422,7 +423,8 @@ static void find_retransmission(ps_report *report) {
 
 static bool is_odd(const ps_report *report, const ps_comm_op *op) {
     double unit = report->findings.thresholds[PS_RULE_BYTE_ALIGNMENT];
-    return unit >= 1 && op->size_bytes > LEAST_BYTES && fmod((double)op->size_bytes, unit) != 0;
+    return unit >= 1 && op->look->size_bytes > LEAST_BYTES &&
+           fmod((double)op->look->size_bytes, unit) != 0;
 }
 
 /* A row of the profile's times, and the name of its operator: the tables write "name@group". */
@@ -501,12 +503,13 @@ static const ps_comm_time *time_among(const named_time *all, size_t n, const ps_
 }
 
 PS_COMPARE_POINTERS(by_likeness, ps_comm_op,
-                    PS_BY(type.id) PS_BY(group.id) PS_BY(size_bytes) PS_BY_VALUE(ps_comm_op_ns)
-                        PS_BY(slice))
+                    PS_BY(look->type.id) PS_BY(look->group.id) PS_BY(look->size_bytes)
+                        PS_BY_VALUE(ps_comm_op_ns) PS_BY(slice))
 
 static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
-    return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
-                       (ps_alike_facts){y->type.id, y->group.id, y->size_bytes}) == PS_ALIKE_SURE;
+    return ps_alike_of((ps_alike_facts){x->look->type.id, x->look->group.id, x->look->size_bytes},
+                       (ps_alike_facts){y->look->type.id, y->look->group.id,
+                                        y->look->size_bytes}) == PS_ALIKE_SURE;
 }
 
 /* Messages of odd size that are alike, over all ranks. */
@@ -554,7 +557,7 @@ static bool gather_odd_likes(const ps_report *report, odd_likes *likes) {
         size_t first = likes->n;
         for (size_t i = 0; i < comm->n; i++) {
             const ps_comm_op *op = &comm->ops[i];
-            if (ps_str_is_none(op->group) || !is_odd(report, op)) {
+            if (ps_str_is_none(op->look->group) || !is_odd(report, op)) {
                 continue;
             }
             if (!ps_grow(&likes->all, &likes->cap, likes->n + 1, SIZE_MAX / 2,
@@ -562,8 +565,8 @@ static bool gather_odd_likes(const ps_report *report, odd_likes *likes) {
                 return false;
             }
             likes->all[likes->n++] =
-                (odd_like){ps_comm_text(comm, op->type), ps_comm_text(comm, op->group),
-                           op->size_bytes, ps_comm_op_ns(op), 1};
+                (odd_like){ps_comm_text(comm, op->look->type), ps_comm_text(comm, op->look->group),
+                           op->look->size_bytes, ps_comm_op_ns(op), 1};
         }
         fold_odd_likes(likes, first);
     }
@@ -574,10 +577,11 @@ static bool gather_odd_likes(const ps_report *report, odd_likes *likes) {
 /* The shortest one of its like on any rank: who comes last does not wait. Few tell nothing: 0. */
 static int64_t shortest_alike(const odd_likes *likes, const ps_report_member *m,
                               const ps_comm_op *op) {
-    odd_like own = {ps_comm_text(&m->facts->comm, op->type),
-                    ps_comm_text(&m->facts->comm, op->group), op->size_bytes, INT64_MIN, 0};
+    odd_like own = {ps_comm_text(&m->facts->comm, op->look->type),
+                    ps_comm_text(&m->facts->comm, op->look->group), op->look->size_bytes, INT64_MIN,
+                    0};
     PS_PLACE(size_t, at, 0, likes->n, i, by_odd_likeness(&likes->all[i], &own) < 0)
-    bool is_there = !ps_str_is_none(op->group) && at < likes->n;
+    bool is_there = !ps_str_is_none(op->look->group) && at < likes->n;
     return is_there && likes->all[at].n >= PS_LEAST_ALIKE ? likes->all[at].shortest_ns : 0;
 }
 
@@ -651,7 +655,7 @@ static void find_alignment(ps_report *report) {
     const ps_comm_op *largest = NULL;
     for (size_t i = 0; i < worst->facts->comm.n; i++) {
         const ps_comm_op *op = &worst->facts->comm.ops[i];
-        bool larger = largest == NULL || op->size_bytes > largest->size_bytes;
+        bool larger = largest == NULL || op->look->size_bytes > largest->look->size_bytes;
         largest = is_odd(report, op) && larger ? op : largest;
     }
     double unit = report->findings.thresholds[PS_RULE_BYTE_ALIGNMENT];
@@ -660,7 +664,7 @@ static void find_alignment(ps_report *report) {
         (ps_finding){.rule = PS_RULE_BYTE_ALIGNMENT,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .value = fmod((double)largest->size_bytes, unit),
+                     .value = fmod((double)largest->look->size_bytes, unit),
                      .n_over = n_over},
         PS_SAY(
             lang,
@@ -678,7 +682,7 @@ static void find_alignment(ps_report *report) {
             : "");
     char note[64];
     (void)snprintf(note, sizeof note, PS_SAY(lang, "%lld bytes", "%lld 字节"),
-                   (long long)largest->size_bytes);
+                   (long long)largest->look->size_bytes);
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = worst->rank,
                                        .step = largest->step,

@@ -311,7 +311,7 @@ static void show_waits(ps_report *report, const ps_report_member *m, const ps_re
     size_t top[PS_EVIDENCE_MAX];
     size_t n = 0;
     for (size_t i = 0; i < m->facts->comm.n; i++) {
-        if (m->facts->comm.ops[i].is_p2p || w->ops[i].most_exposed_ns == 0 ||
+        if (m->facts->comm.ops[i].look->is_p2p || w->ops[i].most_exposed_ns == 0 ||
             ps_report_waited_by(report, m, w->ops[i].most) != x) {
             continue;
         }

@@ -36,19 +36,19 @@ static const char *comm_op_text(const ps_comm_list *list, ps_str text) {
 static void put_comm_op(ps_table *t, const ps_comm_list *list, const ps_comm_op *op,
                         int64_t origin_ns, bool has_steps) {
     int64_t dur_ns = op->end_ns - op->start_ns;
-    bool has_rate = op->size_bytes >= 0 && dur_ns > 0;
-    ps_table_put(t,
-                 &(op_row){.slice = op->slice,
-                           .name = comm_op_text(list, op->name),
-                           .type = comm_op_text(list, op->type),
-                           .group = comm_op_text(list, op->group),
-                           .data_type = comm_op_text(list, op->data_type),
-                           .start_ns = op->start_ns - origin_ns,
-                           .dur_ns = dur_ns,
-                           .step = has_steps ? op->step : PS_UNKNOWN_INT,
-                           .bytes = op->size_bytes,
-                           .bytes_per_ns = has_rate ? (double)op->size_bytes / (double)dur_ns : NAN,
-                           .peer = op->is_p2p ? op->peer : -1});
+    bool has_rate = op->look->size_bytes >= 0 && dur_ns > 0;
+    ps_table_put(
+        t, &(op_row){.slice = op->slice,
+                     .name = comm_op_text(list, op->name),
+                     .type = comm_op_text(list, op->look->type),
+                     .group = comm_op_text(list, op->look->group),
+                     .data_type = comm_op_text(list, op->look->data_type),
+                     .start_ns = op->start_ns - origin_ns,
+                     .dur_ns = dur_ns,
+                     .step = has_steps ? op->step : PS_UNKNOWN_INT,
+                     .bytes = op->look->size_bytes,
+                     .bytes_per_ns = has_rate ? (double)op->look->size_bytes / (double)dur_ns : NAN,
+                     .peer = op->look->is_p2p ? op->look->peer : -1});
 }
 
 static ps_table *make_comm_op_operators(const ps_view_input *in, ps_err *err) {

@@ -263,8 +263,8 @@ static ps_code put_kinds_across(const ps_request *q, const ps_loaded *l, ps_json
     size_t n_receives = 0;
     size_t n_collectives = 0;
     for (size_t i = 0; i < list->n; i++) {
-        n_receives += list->ops[i].is_p2p && !list->ops[i].is_send;
-        n_collectives += !list->ops[i].is_p2p;
+        n_receives += list->ops[i].look->is_p2p && !list->ops[i].look->is_send;
+        n_collectives += !list->ops[i].look->is_p2p;
     }
     if (n_receives > 0) {
         put_kind(j, PS_FLOW_SEND_RECV, n_receives);
