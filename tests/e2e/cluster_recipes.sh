@@ -5,23 +5,15 @@
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh
+# shellcheck disable=SC1091
+. tests/e2e/lib/recipes.sh
 
-doc=$PWD/docs/scale.md
 run 0 simulate 1f1b --pp 2 --dp 2 --microbatches 4 --steps 2 --filler 40 --profile "$T/in" --quiet
 
 export MODES=every JOB="$T/in" PARTIALS="$T/partials" OUT="$T/out" HOSTS='one two three'
 results() { (cd "$OUT" && find . -type f -name '*.csv' -exec sha256sum {} + | sort) && sql "$OUT/cluster_analysis_output/cluster_analysis.db" .dump; }
 run 0 cluster -m $MODES -d "$JOB" -o "$OUT"
 results >"$T/whole"
-
-# recipe NAME LANGUAGE: the block below the heading of that name
-recipe() {
-    awk -v heading="### $1" -v fence="\`\`\`$2" '
-        $0 == heading { below = 1 }
-        inside && $0 == "```" { exit }
-        inside { print }
-        below && $0 == fence { inside = 1 }' "$doc"
-}
 
 # ends_well NAME
 ends_well() {
@@ -62,14 +54,14 @@ END
 chmod +x "$T/bin/sbatch" "$T/bin/ssh"
 
 for name in Slurm ssh; do
-    recipe $name sh >"$T/$name.sh"
+    recipe "### $name" sh >"$T/$name.sh"
     [ -s "$T/$name.sh" ] || fail "no recipe for $name"
     sh -e "$T/$name.sh" >"$T/stdout" 2>"$T/stderr" || fail "$name: $(cat "$T/stderr")"
     ends_well $name
 done
 
 # Of Kubernetes the command of a container, which knows its index.
-recipe Kubernetes yaml | sed -n "s|^ *- \(pipescope .*\)|\1|p" |
+recipe '### Kubernetes' yaml | sed -n "s|^ *- \(pipescope .*\)|\1|p" |
     sed "s|-m all|-m $MODES|; s|/job|$JOB|; s|/partials|$PARTIALS|" >"$T/container.sh"
 [ "$(wc -l <"$T/container.sh")" = 1 ] || fail "no command of a container"
 for round in 1 2; do
