@@ -19,13 +19,44 @@ typedef struct pair {
 
 PS_COMPARE(by_ranks, pair, PS_BY(sender) PS_BY(receiver))
 
-static const ps_report_member *member_at(const ps_report *report, uint32_t index) {
+/* Looked up once for all: there are many receives for each of many ranks. */
+typedef struct receiving {
+    const ps_report *report;
+    const ps_report_member **members; /* [n] by index, NULL: none */
+    int64_t *waits_ns;                /* [n] of receives of its own */
+    size_t n;
+} receiving;
+
+static bool begin_receiving(receiving *r, const ps_report *report, const ps_skew *skew) {
+    *r = (receiving){.report = report};
     for (size_t i = 0; i < report->n_members; i++) {
-        if (report->members[i].index == index) {
-            return &report->members[i];
+        size_t index = report->members[i].index;
+        r->n = index >= r->n ? index + 1 : r->n;
+    }
+    r->members = ps_calloc(r->n, sizeof(const ps_report_member *));
+    r->waits_ns = ps_calloc(r->n, sizeof *r->waits_ns);
+    if (r->members == NULL || r->waits_ns == NULL) {
+        return false;
+    }
+    for (size_t i = report->n_members; i-- > 0;) {
+        r->members[report->members[i].index] = &report->members[i];
+    }
+    for (size_t i = 0; i < skew->n_rows; i++) {
+        uint32_t rank = skew->rows[i].rank;
+        if (skew->rows[i].is_p2p && rank < r->n) {
+            r->waits_ns[rank] = ps_i64_plus(r->waits_ns[rank], skew->rows[i].waited_ns);
         }
     }
-    return NULL;
+    return true;
+}
+
+static void end_receiving(receiving *r) {
+    ps_free(r->members);
+    ps_free(r->waits_ns);
+}
+
+static const ps_report_member *member_at(const receiving *r, uint32_t index) {
+    return index < r->n ? r->members[index] : NULL;
 }
 
 static pair pair_of(const ps_report_member *to, const ps_skew_receive *r) {
@@ -39,37 +70,31 @@ static pair pair_of(const ps_report_member *to, const ps_skew_receive *r) {
 }
 
 /* What a rank waits itself for the sends of others. */
-static int64_t own_waits_ns(const ps_skew *skew, const ps_report_member *m) {
-    int64_t sum_ns = 0;
-    for (size_t r = 0; r < skew->n_rows; r++) {
-        bool is_own = skew->rows[r].is_p2p && skew->rows[r].rank == m->index;
-        sum_ns = ps_i64_plus(sum_ns, is_own ? skew->rows[r].waited_ns : 0);
-    }
-    return ps_report_per_step(m, sum_ns);
+static int64_t own_waits_ns(const receiving *r, const ps_report_member *m) {
+    return ps_report_per_step(m, r->waits_ns[m->index]);
 }
 
-static double share_of(const ps_report *report, const pair *x) {
-    const ps_report_member *to = member_at(report, x->receiver);
-    return to != NULL ? ps_percent(ps_report_per_step(to, x->waited_ns), report->step_ns) : 0;
+static double share_of(const receiving *r, const pair *x) {
+    const ps_report_member *to = member_at(r, x->receiver);
+    return to != NULL ? ps_percent(ps_report_per_step(to, x->waited_ns), r->report->step_ns) : 0;
 }
 
 /* Whether the sender waits itself at least half as long for others. */
-static bool passes_on(const ps_report *report, const ps_skew *skew, const pair *x) {
-    const ps_report_member *to = member_at(report, x->receiver);
-    return own_waits_ns(skew, member_at(report, x->sender)) >=
-           ps_report_per_step(to, x->waited_ns) / 2;
+static bool passes_on(const receiving *r, const pair *x) {
+    const ps_report_member *to = member_at(r, x->receiver);
+    return own_waits_ns(r, member_at(r, x->sender)) >= ps_report_per_step(to, x->waited_ns) / 2;
 }
 
 /* The longer, but first one whose sender waits for nobody. */
-static bool is_better(const ps_report *report, const ps_skew *skew, const pair *x, const pair *y) {
-    bool fires = ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share_of(report, x));
-    bool x_begins = fires && !passes_on(report, skew, x);
-    bool y_begins = y->n > 0 && !passes_on(report, skew, y);
+static bool is_better(const receiving *r, const pair *x, const pair *y) {
+    bool fires = ps_rule_fires(&r->report->findings, PS_RULE_RECEIVE_WAIT, share_of(r, x));
+    bool x_begins = fires && !passes_on(r, x);
+    bool y_begins = y->n > 0 && !passes_on(r, y);
     return x_begins != y_begins ? x_begins : fires && x->waited_ns > y->waited_ns;
 }
 
 /* The pair over the threshold that tells most; false: there is none, or memory is out, which is noted. */
-static bool find_pair(ps_report *report, const ps_skew *skew, pair *out) {
+static bool find_pair(const receiving *r, ps_report *report, const ps_skew *skew, pair *out) {
     pair *all = ps_calloc(skew->n_receives + 1, sizeof *all);
     size_t n = 0;
     *out = (pair){0};
@@ -78,8 +103,8 @@ static bool find_pair(ps_report *report, const ps_skew *skew, pair *out) {
         return false;
     }
     for (size_t i = 0; i < skew->n_receives; i++) {
-        const ps_report_member *to = member_at(report, skew->receives[i].receiver);
-        if (to != NULL && member_at(report, skew->receives[i].sender) != NULL) {
+        const ps_report_member *to = member_at(r, skew->receives[i].receiver);
+        if (to != NULL && member_at(r, skew->receives[i].sender) != NULL) {
             all[n++] = pair_of(to, &skew->receives[i]);
         }
     }
@@ -92,7 +117,7 @@ static bool find_pair(ps_report *report, const ps_skew *skew, pair *out) {
             sum.n++;
             sum.n_unknown += all[end].n_unknown;
         }
-        *out = is_better(report, skew, &sum, out) ? sum : *out;
+        *out = is_better(r, &sum, out) ? sum : *out;
     }
     ps_free(all);
     return out->n > 0;
@@ -100,9 +125,10 @@ static bool find_pair(ps_report *report, const ps_skew *skew, pair *out) {
 
 PS_COMPARE_POINTERS(most_waited, ps_skew_receive, PS_BY_DOWN(waited_ns) PS_BY_PLACE)
 
-static void show_receives(ps_report *report, const ps_skew *skew, const pair *x) {
+static void show_receives(const receiving *by, ps_report *report, const ps_skew *skew,
+                          const pair *x) {
     const ps_lang lang = report->findings.lang;
-    const ps_report_member *to = member_at(report, x->receiver);
+    const ps_report_member *to = member_at(by, x->receiver);
     const ps_skew_receive **own = ps_calloc(skew->n_receives + 1, sizeof *own);
     size_t n = 0;
     if (own == NULL) {
@@ -120,7 +146,7 @@ static void show_receives(ps_report *report, const ps_skew *skew, const pair *x)
         char note[96];
         (void)snprintf(note, sizeof note,
                        PS_SAY(lang, "waits for the send of rank %s", "等待 rank %s 的发送"),
-                       PS_RANK(member_at(report, x->sender)->rank));
+                       PS_RANK(member_at(by, x->sender)->rank));
         if (own[i]->waited_ns > 0 && own[i]->waited_ns >= x->waited_ns / 100) {
             ps_report_show_op(report, to, &to->facts->comm.ops[own[i]->receive_op],
                               own[i]->waited_ns, note);
@@ -148,18 +174,16 @@ static stage_text name_rank(const ps_report_member *m) {
 }
 
 /* Part of it is the bubble that every schedule has: no gain is told. */
-void ps_report_receives(ps_report *report, const ps_skew *skew) {
+static void tell_receives(const receiving *r, ps_report *report, const ps_skew *skew,
+                          const pair *found) {
     const ps_lang lang = report->findings.lang;
-    pair x;
-    if (!find_pair(report, skew, &x)) {
-        return;
-    }
-    const ps_report_member *from = member_at(report, x.sender);
-    const ps_report_member *to = member_at(report, x.receiver);
+    const pair x = *found;
+    const ps_report_member *from = member_at(r, x.sender);
+    const ps_report_member *to = member_at(r, x.receiver);
     int64_t ns = ps_report_per_step(to, x.waited_ns);
-    double share = share_of(report, &x);
+    double share = share_of(r, &x);
     bool is_one_clock = skew->clocks[x.sender].reference == skew->clocks[x.receiver].reference;
-    bool is_late_itself = passes_on(report, skew, &x);
+    bool is_late_itself = passes_on(r, &x);
     char cause[256];
     char own[128] = "";
     char unknown[128] = "";
@@ -184,7 +208,7 @@ void ps_report_receives(ps_report *report, const ps_skew *skew) {
         (void)snprintf(own, sizeof own,
                        PS_SAY(lang, " Rank %s waits itself in receives, for %s in a step.",
                               "rank %s 自己也在接收中等待，每个 step %s。"),
-                       PS_RANK(from->rank), ps_ns_text_of(own_waits_ns(skew, from)).text);
+                       PS_RANK(from->rank), ps_ns_text_of(own_waits_ns(r, from)).text);
     }
     if (x.n_unknown > 0) {
         (void)snprintf(unknown, sizeof unknown,
@@ -222,5 +246,16 @@ void ps_report_receives(ps_report *report, const ps_skew *skew) {
                   "看 rank %s 发送之前做什么：工作量份额、核函数、主机。"),
         PS_RANK(from->rank));
     ps_findings_remedy(&report->findings, remedy);
-    show_receives(report, skew, &x);
+    show_receives(r, report, skew, &x);
+}
+
+void ps_report_receives(ps_report *report, const ps_skew *skew) {
+    receiving r;
+    pair x;
+    if (!begin_receiving(&r, report, skew)) {
+        report->findings.failed = true;
+    } else if (find_pair(&r, report, skew, &x)) {
+        tell_receives(&r, report, skew, &x);
+    }
+    end_receiving(&r);
 }
