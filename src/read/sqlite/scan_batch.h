@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "read/sqlite/scan.h"
+#include "read/sqlite/cells.h"
 
 #define PS_BATCH_KEPT_BYTES ((size_t)4 * 1024 * 1024) /* a batch with more is delivered early */
 

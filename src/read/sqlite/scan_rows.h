@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "read/sqlite/cells.h"
 #include "read/sqlite/page.h"
-#include "read/sqlite/scan.h"
 
 /* One asked-for column, and what stands for it in a record that ends before it: records written before ALTER TABLE
  * ADD COLUMN are short. */
