@@ -22,7 +22,8 @@ typedef struct ps_idmap_slot {
 } ps_idmap_slot;
 
 typedef struct ps_idmap {
-    uint32_t *values; /* [n_values]: of the keys from `first` on, PS_IDMAP_NONE: none; NULL: the slots have them */
+    uint32_t *
+        values; /* [n_values]: of the keys from `first` on, PS_IDMAP_NONE: none; NULL: the slots have them */
     uint64_t first;
     size_t n_values;
     ps_idmap_slot *slots; /* n_slots a power of two, or 0 */
