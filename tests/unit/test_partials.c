@@ -402,8 +402,8 @@ static_assert(sizeof(ps_mark) <= 64 && sizeof(ps_p2p_op) <= 64, "of all ranks of
  * test_freq_and_tokens.c. */
 static void each_analysis_has_travelled(void **state) {
     (void)state;
-    if (getenv("PIPESCOPE_BIN") == NULL) {
-        skip(); /* nobody simulated a job */
+    if (getenv("PIPESCOPE_BIN") == NULL || PS_THREAD_SANITIZER) {
+        skip(); /* nobody simulated a job, or not all captures were asked */
     }
     for (size_t i = 0; ps_analyses()[i] != NULL; i++) {
         size_t k = 0;
