@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/lang.h"
 #include "model/clock.h"
 
 /* kind, short name in files, meaning */
@@ -159,6 +160,7 @@ typedef struct ps_chart {
     bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
     bool is_at_most; /* bubbles hold work of the host, too, which nothing tells from waiting */
     bool is_aligned; /* the clock of any rank is taken off */
+    ps_lang lang;    /* of its sentences */
     bool
         is_side_by_side; /* its ranks are no stages of one pipeline: `unjudged` says how that shows */
     ps_chart_trimmed trimmed;

@@ -17,6 +17,9 @@ bool ps_trace_has_host_times(const ps_trace *trace);
 #define PS_RECORDING_COMM_HOW                                                                         \
     "how long it took was not recorded: put ranges of the domain communication around it, or record " \
     "NCCL's kernels with --backend cupti --level 1 (docs/recording.md)"
+#define PS_RECORDING_COMM_HOW_ZH                                                                              \
+    "未录制其耗时：请用 communication 域的 range 标出通信，或用 --backend cupti --level 1 " \
+    "录制 NCCL 核函数（docs/recording.md）"
 
 /* Whose times the communication operators of the trace have, when they were made from marks (model/comm_marks.h) as it
  * was read: "host", where the device times of a recording are the host's, else "stream". NULL: they are the profiler's

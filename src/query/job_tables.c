@@ -230,7 +230,8 @@ ps_code ps_job_view_table(ps_sql_context *c, const ps_job_view *view, const ps_t
         ask_set(&v);
     } else {
         const ps_job_source from = {table_for_view, no_key, capture_of_cluster, &v};
-        const ps_job_view_input in = {.from = &from, .step = "all", .stage = -1};
+        const ps_job_view_input in = {
+            .from = &from, .step = "all", .stage = -1, .lang = c->opts.analysis.lang};
         *made = view->make(&in, err);
         if (*made != NULL && v.unsized.code != PS_OK) {
             ps_table_free(*made);

@@ -317,6 +317,7 @@ static int next_profile(profile_cursor *cursor) {
 static void read_ask(profile_cursor *cursor) {
     ps_constraints *w = &cursor->wanted;
     cursor->ask = PS_PROFILE_ASK_ALL;
+    cursor->ask.lang = cursor->v->c->opts.analysis.lang;
     for (size_t i = 0; i < w->n_texts; i++) {
         cursor->ask.values[cursor->v->columns[w->texts[i].column].param] = w->texts[i].text;
     }

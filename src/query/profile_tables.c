@@ -24,7 +24,8 @@ static ps_table *make_view(ps_sql_part *part, const ps_view *view, const ps_prof
                         .links = part->links,
                         .from_ns = whole ? INT64_MIN : from_origin(part, ask->from_ns),
                         .to_ns = whole ? INT64_MAX : from_origin(part, ask->to_ns),
-                        .values = values};
+                        .values = values,
+                        .lang = ask->lang};
     for (size_t i = 0; i < view->n_params; i++) {
         if (ask->values[i] != NULL) {
             values[in.n_values++] = (ps_view_value){view->params[i].name, ask->values[i]};

@@ -15,6 +15,7 @@
 typedef struct ps_profile_ask {
     const char *values[4];  /* of its parameters in their order; NULL: the fallback */
     int64_t from_ns, to_ns; /* since 1970; INT64_MIN and INT64_MAX: everything */
+    ps_lang lang;           /* of sentences */
 } ps_profile_ask;
 
 #define PS_PROFILE_ASK_ALL ((ps_profile_ask){.from_ns = INT64_MIN, .to_ns = INT64_MAX})

@@ -263,7 +263,7 @@ static void memory_runs_out(void **state) {
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(i);
         ps_code code = ps_view_calls_build(&ask, "callees", &tree, &err);
-        ps_table *table = code == PS_OK ? ps_view_calls_table(&tree, &err) : NULL;
+        ps_table *table = code == PS_OK ? ps_view_calls_table(&tree, PS_ENGLISH, &err) : NULL;
         (void)ps_alloc_fail_at(-1);
         ps_call_tree_fini(&tree);
         ps_table_free(table);

@@ -801,7 +801,7 @@ static void test_interleaved_steps(void **context) {
     }
     ps_mark_list list = {.marks = marks, .n = 5};
     ps_measured_rank rank = {.marks = &list, .labels = labels};
-    ps_chart *chart = ps_measured_chart(&rank, 1, true, NULL);
+    ps_chart *chart = ps_measured_chart(&rank, 1, true, PS_ENGLISH, NULL);
     assert_non_null(chart);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(chart->ops[i].microbatch, MICROBATCHES[i]);

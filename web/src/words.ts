@@ -1115,49 +1115,8 @@ const SQL_FUNCTIONS: Record<string, string> = {
   "human_ns(x)": "纳秒数写成文本：18.3 ms",
 };
 
-/** What the program says when something is missing, and where a chart is known from; in Chinese. The longest that fits counts. */
-// prettier-ignore
-const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
-  [/^the profile knows nothing of memory: .*/, "采集数据中没有内存信息：请在采集时打开（profile_memory=True；nsys profile --cuda-memory-usage=true）"],
-  [/^the profile does not say which operator allocates: .*/, "采集数据未记录由哪个算子申请内存：请在采集时打开 profile_memory=True"],
-  [/^no matrix of links .*/, "没有链路矩阵（CommAnalyzerMatrix、communication_matrix.json）：Ascend profiler level1 及以上且采集了通信时才会写出"],
-  [/^no communication operators in that step: .* how long it took was not recorded: .*/, "该 step 内没有通信算子：该 rank 未通信，或未录制其耗时：请用 communication 域的 range 标出通信，或用 --backend cupti --level 1 录制 NCCL 核函数（docs/recording.md）"],
-  [/^no communication operators: .* how long it took was not recorded: .*/, "没有通信算子：该 rank 未通信，或未录制其耗时：请用 communication 域的 range 标出通信，或用 --backend cupti --level 1 录制 NCCL 核函数（docs/recording.md）"],
-  [/^no communication in this span: .* how long it took was not recorded: .*/, "该时间段内没有通信：该 rank 未通信，或未录制其耗时：请用 communication 域的 range 标出通信，或用 --backend cupti --level 1 录制 NCCL 核函数（docs/recording.md）"],
-  [/^no communication operators in that step: .*/, "该 step 内没有通信算子：该 rank 未通信，或未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch：ProfilerActivity.CUDA）"],
-  [/^no communication operators: .*/, "没有通信算子：该 rank 未通信，或未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch：ProfilerActivity.CUDA）"],
-  [/^no communication in this span: .*/, "该时间段内没有通信：该 rank 未通信，或采集数据中没有通信算子（Ascend：profiler_level Level1；pipescope 录制：communication 域的 range）"],
-  [/^no kernels in this span: .*/, "该时间段内没有核函数：请采集设备活动（ProfilerActivity.NPU 或 CUDA；pipescope record --backend cupti，CPU 上可用 pipescope.record_ops()）"],
-  [/^no kernels on a device, nor communication .*: .*/, "设备上没有核函数或通信：请采集设备活动（ProfilerActivity.NPU 或 CUDA；nsys profile -t cuda）"],
-  [/^ranks are compared with one another, and only one .*/, "该分析需要比较多个 rank，而读取的数据中只有一个 rank 有通信：请指定作业全部 rank 所在的目录"],
-  [/^No pipeline in this capture: no forward or backward mark with a device side among (\d+) mstx marks.*/, "采集数据中没有流水线：$1 个 mstx 打点中没有带设备侧的前向或反向打点（docs/marks.md）。"],
-  [/^No pipeline in this capture: no forward or backward was found.*/, "采集数据中没有流水线：未找到前向或反向。"],
-  [/\bfrom metadata\b/, "来自元数据"], [/\bas given\b/, "按指定"], [/\brecognised, ([\d.]+) % of ops agree/, "自动识别，$1 % 的算子吻合"],
-  [/\bjobs of the executor\b/, "执行器的 job"], [/\bdevice times as logged\b/, "设备时间取自日志"], [/\bstages by the order of the ranks\b/, "阶段按 rank 顺序"],
-  [/\bdevice times of the marks\b/, "设备时间取自打点"], [/\bhost times: no device in the trace\b/, "主机时间：数据中没有设备"],
-  [/\bdevice times of the kernels launched inside\b/, "设备时间取自区间内下发的核函数"], [/\bstages as the labels name them\b/, "阶段取自标签"],
-  [/\bstages by the sizes given\b/, "阶段按给定规模"], [/\bstages by metadata\b/, "阶段来自元数据"], [/\bstages by who sends to whom\b/, "阶段按收发关系"],
-  [/\branges that --forward-re and --backward-re match\b/, "匹配所给正则的 range"], [/\bmarks with a device side\b/, "带设备侧的打点"],
-  [/\bPP: ranges of torch\.distributed\.pipelining, or marks that name their stage\b/, "torch.distributed.pipelining 的 PP: range，或写明阶段的打点"],
-  [/\bForward and Backward ranges of torch\.distributed\.pipelining\b/, "torch.distributed.pipelining 的 Forward、Backward range"],
-  [/\branges named after functions of the framework\b/, "以框架函数命名的 range"], [/\branges of layers\b/, "层的 range"],
-  [/\bthe flows between forward and backward operators: inferred, not marked\b/, "前向与反向算子间的连线：推断所得，并非打点"],
-  [/^marks(?=;)/, "打点"], [/\bone process, one stage\b/, "单进程、单阶段"],
-  [/\bclocks aligned\b/, "时钟已对齐"],
-  [/\bClock of machine (\d+): (\S+) us ± (\S+) us against the first; /, "机器 $1 的时钟相对第一台：$2 us ± $3 us；"],
-  [/\bClock of rank (\d+): (\S+) us ± (\S+) us against the first; /, "rank $1 的时钟相对第一个：$2 us ± $3 us；"],
-  [/\bnot taken off \(--align\)/, "未扣除（可在“作业”页对齐）"], [/\btaken off here\b/, "已扣除"],
-  [/^the job has no such worker$/, "作业中没有这样的 worker"],
-];
-
-/** Asks the program for its sentences in the language of the page; English ones it says unasked. */
+/** Asks the program for its sentences in the language of the page (every request does: api/client.ts); English ones it says unasked. */
 export const spoken = (): { lang?: Language } => (language.get() === "en" ? {} : { lang: "zh" });
-
-/** A sentence of the program in the language of the page; what is not known stands as it was said. */
-export const said = (text: string): string =>
-  language.get() === "en"
-    ? text
-    : SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
 
 /** What the program sent with an id, in the language of the page. */
 export const told = (list: Parameters<typeof chineseOf>[0], id: string, english: string): string =>

@@ -220,6 +220,22 @@ static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *
     return NULL;
 }
 
+static ps_code fail_no_communication(const ps_map_input *in, ps_err *err) {
+    const ps_lang lang = in->opts->lang;
+    const char *how = ps_trace_is_recording(in->trace)
+                          ? PS_SAY(lang, PS_RECORDING_COMM_HOW, PS_RECORDING_COMM_HOW_ZH)
+                          : PS_SAY(lang,
+                                   "they were not collected (Ascend: level 0 or higher with "
+                                   "activities of the NPU; PyTorch: ProfilerActivity.CUDA)",
+                                   "未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch："
+                                   "ProfilerActivity.CUDA）");
+    bool of_step = in->opts->step_id >= 0;
+    return ps_fail(err, PS_NOTHING,
+                   PS_SAY(lang, "no communication operators%s: the rank did not communicate, or %s",
+                          "%s没有通信算子：该 rank 未通信，或%s"),
+                   of_step ? PS_SAY(lang, " in that step", "该 step 内") : "", how);
+}
+
 ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part **out,
                           ps_err *err) {
     *out = NULL;
@@ -233,13 +249,7 @@ ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part 
     }
     const ps_comm_tables *t = &part->tables;
     if (part->list.n == 0 && t->n_times + t->n_bandwidths + t->n_links == 0) {
-        return ps_fail(
-            err, PS_NOTHING, "no communication operators%s: the rank did not communicate, or %s",
-            in->opts->step_id >= 0 ? " in that step" : "",
-            ps_trace_is_recording(in->trace)
-                ? PS_RECORDING_COMM_HOW
-                : "they were not collected (Ascend: level 0 or higher with activities of the NPU; "
-                  "PyTorch: ProfilerActivity.CUDA)");
+        return fail_no_communication(in, err);
     }
     part->n_users++;
     *out = part;

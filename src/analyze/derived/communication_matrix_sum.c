@@ -247,10 +247,13 @@ static ps_code map_matrix(const ps_map_input *in, void **out, ps_err *err) {
     *out = part;
     if (code == PS_OK && part->tables.n_links == 0) {
         code = ps_fail(
-            err, PS_NOTHING,
-            "no matrix of links (CommAnalyzerMatrix, communication_matrix.json): Ascend's "
-            "profiler writes it at level 1 or higher, when communication was recorded; communication marks have "
-            "no such figures");
+            err, PS_NOTHING, "%s",
+            PS_SAY(in->opts->lang,
+                   "no matrix of links (CommAnalyzerMatrix, communication_matrix.json): Ascend's "
+                   "profiler writes it at level 1 or higher, when communication was recorded; "
+                   "communication marks have no such figures",
+                   "没有链路矩阵（CommAnalyzerMatrix、communication_matrix.json）：Ascend profiler "
+                   "level1 及以上且采集了通信时才会写出；通信打点没有这些数据"));
     }
     if (code != PS_OK && code != PS_NOTHING) {
         ps_comm_part_free(part);

@@ -270,9 +270,9 @@ static ps_code read_free_time_rank(const ps_map_input *in, partial *part, ps_err
     const ps_overlaps *overlaps = links != NULL ? ps_derived_overlaps(in->derived, err) : NULL;
     code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
     if (code == PS_OK && overlaps->n == 0) {
-        code = ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
+        code = ps_fail(err, PS_NOTHING, "%s", PS_OVERLAP_NO_WORK(in->opts->lang));
     } else if (code == PS_OK && !overlaps->knows_computing) {
-        code = ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_COMPUTING);
+        code = ps_fail(err, PS_NOTHING, "%s", PS_OVERLAP_NO_COMPUTING(in->opts->lang));
     }
     if (code == PS_OK) {
         code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);

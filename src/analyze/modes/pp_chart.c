@@ -99,6 +99,7 @@ static ps_code collect_comm(const ps_map_input *in, partial *part, ps_err *err) 
 static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) {
     uint32_t has = ps_trace_has(in->trace);
     part->stale = (has & PS_HAS_STEP_TASK_INFO) != 0;
+    const ps_lang lang = in->opts->lang;
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     if (code == PS_OK) {
         code = collect_comm(in, part, err);
@@ -114,20 +115,28 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     }
     if ((has & PS_HAS_MARKS) == 0) {
         return ps_fail(
-            err, PS_NOTHING, "no MSTX_EVENTS: %s",
+            err, PS_NOTHING, PS_SAY(lang, "no MSTX_EVENTS: %s", "没有 MSTX_EVENTS：%s"),
             ps_trace_is_recording(in->trace)
-                ? "no range was recorded; pipelines of frameworks are labelled where pipescope record "
-                  "starts the program, others by ranges of it (docs/recording.md)"
-                : "mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
+                ? PS_SAY(
+                      lang,
+                      "no range was recorded; pipelines of frameworks are labelled where "
+                      "pipescope record starts the program, others by ranges of it "
+                      "(docs/recording.md)",
+                      "未录制任何 range；由 pipescope record 启动的程序会自动标出框架的流水线，其他程序请自行"
+                      "标 range（docs/recording.md）")
+                : PS_SAY(lang,
+                         "mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))",
+                         "采集时未打开 mstx（_ExperimentalConfig(mstx=True)）"));
     }
     bool say_stages = false; /* then the chart command and the report read them as labels */
     code = in->opts->in_full ? ps_host_labels_say_stages(in->trace, &say_stages, err) : PS_OK;
     if (code != PS_OK || say_stages) {
         part->is_exact = say_stages;
         part->stale = part->stale && !say_stages;
-        return code != PS_OK
-                   ? code
-                   : ps_fail(err, PS_NOTHING, "its marks say stage and microbatch themselves");
+        return code != PS_OK ? code
+                             : ps_fail(err, PS_NOTHING, "%s",
+                                       PS_SAY(lang, "its marks say stage and microbatch themselves",
+                                              "其打点已写明阶段与 microbatch"));
     }
     part->host_times = ps_trace_has_host_times(in->trace);
     code = ps_marks_collect(in->trace, in->opts, &part->marks, in->diag, err);
@@ -141,8 +150,11 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     if (code == PS_OK && part->marks.n == 0) {
         return ps_fail(
             err, PS_NOTHING,
-            "no forward or backward mark with a device side among %zu mstx marks: give the ranges a "
-            "stream (docs/marks.md, docs/recording.md)",
+            PS_SAY(lang,
+                   "no forward or backward mark with a device side among %zu mstx marks: give the "
+                   "ranges a stream (docs/marks.md, docs/recording.md)",
+                   "%zu 个 mstx 打点中没有带设备侧的前向或反向打点：请为 range 指定 stream"
+                   "（docs/marks.md、docs/recording.md）"),
             count_host_marks(in->trace));
     }
     return code;
@@ -696,12 +708,16 @@ static bool say_times(const ps_reduce_input *in, const plan *pl) {
             host_times = host_times || ((const partial *)in->partials[r])->host_times;
         }
     }
+    const ps_lang lang = in->result->chart->lang;
     return !host_times ||
            ps_chart_set_labels(
                in->result->chart,
                n_drawn == 1 && in->n_ranks == 1
-                   ? "marks; host times: no device in the trace; one process, one stage"
-                   : "marks; host times: no device in the trace");
+                   ? PS_SAY(lang,
+                            "marks; host times: no device in the trace; one process, one stage",
+                            "打点；主机时间：数据中没有设备；单进程、单阶段")
+                   : PS_SAY(lang, "marks; host times: no device in the trace",
+                            "打点；主机时间：数据中没有设备"));
 }
 
 static ps_code add_pp_chart(const ps_reduce_input *in, const plan *pl, ps_err *err) {
@@ -725,7 +741,8 @@ static ps_code add_pp_chart(const ps_reduce_input *in, const plan *pl, ps_err *e
             ranks[r].from_table = part->from_table;
         }
     }
-    in->result->chart = ps_measured_chart(ranks, in->n_ranks, pl->schedule == NULL, err);
+    in->result->chart =
+        ps_measured_chart(ranks, in->n_ranks, pl->schedule == NULL, in->opts->lang, err);
     ps_free(ranks);
     if (in->result->chart == NULL) {
         return err != NULL ? err->code : PS_NOMEM;
@@ -735,8 +752,8 @@ static ps_code add_pp_chart(const ps_reduce_input *in, const plan *pl, ps_err *e
     ps_pipeline_opts opts = {
         .pp_type = labelled ? pl->schedule->name : pl->job.pp_type,
         .how = !known                      ? ""
-               : in->opts->pp_type != NULL ? "as given"
-                                           : "from metadata",
+               : in->opts->pp_type != NULL ? PS_SAY(in->opts->lang, "as given", "按指定")
+                                           : PS_SAY(in->opts->lang, "from metadata", "来自元数据"),
         .n_stages = (int32_t)pl->job.n_stages,
         .n_microbatches = (int32_t)pl->job.n_microbatches,
         .is_labelled = labelled,

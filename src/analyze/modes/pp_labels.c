@@ -17,6 +17,7 @@
 #include "analyze/pipeline/device_work.h"
 #include "analyze/pipeline/infer_flows.h"
 #include "analyze/pipeline/job_places.h"
+#include "analyze/pipeline/label_reasons.h"
 #include "analyze/pipeline/measured_chart.h"
 #include "analyze/pipeline/pipeline.h"
 #include "analyze/pipeline/rank_labels.h"
@@ -86,19 +87,6 @@ static ps_code explain_labelled_work(const ps_trace *trace, partial *part, ps_er
     return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
 }
 
-static const char *why_no_labels(const ps_map_input *in, const ps_rank_labels *labels) {
-    if (labels->is_merged) {
-        return "it holds several workers of a job, for its forwards (or backwards) run on several threads "
-               "at once, and nothing tells which is whose: give a file for each rank";
-    }
-    if (ps_label_rules_given(in->opts)) {
-        return "no range matches --forward-re or --backward-re";
-    }
-    return "nothing says what is a forward and what a backward: no marks, no labels, no jobs of a "
-           "pipeline, no forward-backward flows. A line in the job gives labels (docs/jobs.md); ranges of "
-           "the program that name them count with --forward-re and --backward-re";
-}
-
 static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *err) {
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     if (code == PS_OK) {
@@ -120,7 +108,7 @@ static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *e
         code = explain_labelled_work(in->trace, part, err);
     }
     if (code == PS_OK && part->labels.n == 0) {
-        code = ps_fail(err, PS_NOTHING, "%s", why_no_labels(in, &part->labels));
+        code = ps_fail(err, PS_NOTHING, "%s", ps_why_no_labels(in->opts, &part->labels));
     }
     return code;
 }
@@ -170,7 +158,6 @@ static const partial *part_of(const job *j, size_t r) {
 static bool job_init(job *j) {
     size_t n = j->in->n_ranks;
     ps_arena_init(&j->arena);
-    j->places.how = "";
     j->ranks = ps_calloc(n, sizeof *j->ranks);
     j->marks = ps_calloc(n, sizeof *j->marks);
     j->labels = ps_calloc(n, sizeof *j->labels);
@@ -354,6 +341,10 @@ static bool find_exchange(const job *j, ps_rank_pair **pairs, size_t *n) {
     return ok;
 }
 
+static const char *const HOW_TRIED[PS_N_LANGS] = {
+    "as many stages as ranks, in their order: tried, for nothing says how many there are (--pp)",
+    "阶段数等于 rank 数，按 rank 顺序：此为尝试，没有信息说明阶段数（--pp）"};
+
 static bool any_p2p(const job *j) {
     for (size_t r = 0; r < j->in->n_ranks; r++) {
         if (j->ranks[r].is_in && part_of(j, r)->transfers.p2p.n > 0) {
@@ -361,33 +352,6 @@ static bool any_p2p(const job *j) {
         }
     }
     return false;
-}
-
-static const char NO_PIPELINE[] =
-    "no marks, labels or jobs; there are forward-backward flows, but nothing says that the ranks are "
-    "a pipeline";
-static const char WITHOUT_LABELS[] =
-    "give --pp N to chart those flows; a line in the job gives exact labels (docs/jobs.md); report, "
-    "serve and cluster need none";
-
-/* Flows alone, and not several stages. */
-static ps_code fail_one_stage(const job *j, ps_err *err) {
-    if (j->job.n_stages == 1) {
-        return ps_fail(err, PS_NOTHING,
-                       "%s: one stage is no pipeline, and there are no marks, labels or jobs, but "
-                       "forward-backward flows alone (docs/marks.md)",
-                       j->in->opts->pp == 1 ? "--pp 1" : "the metadata says one stage");
-    }
-    return ps_fail(err, PS_NOTHING, "%s: %s", NO_PIPELINE, WITHOUT_LABELS);
-}
-
-/* The ranks were taken as stages, and what err says shows that they are none. */
-static void say_tried(ps_err *err) {
-    if (err != NULL) {
-        char why[sizeof err->msg];
-        (void)snprintf(why, sizeof why, "%s", err->msg);
-        (void)ps_fail(err, PS_NOTHING, "%s: %.200s; %s", NO_PIPELINE, why, WITHOUT_LABELS);
-    }
 }
 
 /* Of every rank and step. NULL when memory is out. */
@@ -460,13 +424,11 @@ static ps_code resolve_places(job *j, ps_err *err) {
     }
     ps_free(pairs);
     if (code == PS_OK && j->source == PS_LABELS_FLOWS && j->places.n_stages < 2) {
-        return fail_one_stage(j, err);
+        return ps_fail_one_stage(j->in->opts, j->job.n_stages == 1, err);
     }
     j->is_tried = j->source == PS_LABELS_FLOWS && j->places.is_guess && !any_p2p(j);
     if (j->is_tried) {
-        j->places.how =
-            "as many stages as ranks, in their order: tried, for nothing says how many there "
-            "are (--pp)";
+        j->places.how = HOW_TRIED;
     }
     return code == PS_OK && j->source == PS_LABELS_FLOWS ? check_inferred(j, err) : code;
 }
@@ -692,20 +654,26 @@ static void describe_trimmed(const job *j, ps_chart *chart, char *out, size_t si
     int n = 0;
     if (sum->labelled_ns > 0) {
         n = snprintf(out, size,
-                     "; labels cut to the computing inside: %.1f %% of their time was receiving, "
-                     "waiting and sending",
+                     PS_SAY(chart->lang,
+                            "; labels cut to the computing inside: %.1f %% of their time was "
+                            "receiving, waiting and sending",
+                            "；标签仅保留其中的计算：%.1f %% 的时间是接收、等待与发送"),
                      100.0 * (double)sum->trimmed_ns / (double)sum->labelled_ns);
     }
     if (n_untrimmed > 0 && n >= 0 && (size_t)n < size) {
         (void)snprintf(out + n, size - (size_t)n,
-                       "; %zu labels hold their waits, which count as busy: no operator in the "
-                       "trace tells them apart",
+                       PS_SAY(chart->lang,
+                              "; %zu labels hold their waits, which count as busy: no operator in "
+                              "the trace tells them apart",
+                              "；%zu 个标签包含等待，按忙计：数据中没有算子可将其区分"),
                        n_untrimmed);
     } else if (chart->is_at_most) {
         (void)snprintf(
-            out, size,
-            "; the trace does not say how long transfers took: what the host did outside of "
-            "operators counts as bubble, which is less than that, by an unknown part");
+            out, size, "%s",
+            PS_SAY(chart->lang,
+                   "; the trace does not say how long transfers took: what the host did outside of "
+                   "operators counts as bubble, which is less than that, by an unknown part",
+                   "；数据未说明传输耗时：主机在算子之外的时间计为空泡，实际空泡更少，少多少未知"));
     }
 }
 
@@ -713,12 +681,18 @@ static bool describe_labelled(const job *j, ps_chart *chart) {
     char text[768];
     char trimmed[256] = "";
     describe_trimmed(j, chart, trimmed, sizeof trimmed);
-    (void)snprintf(text, sizeof text, "%s; %s%s; %s", ps_label_source_text(j->source),
-                   j->source == PS_LABELS_JOB     ? "device times as logged"
-                   : j->source == PS_LABELS_MARKS ? "device times of the marks"
-                   : j->any_host_times            ? "host times: no device in the trace"
-                                                  : "device times of the kernels launched inside",
-                   trimmed, j->places.how);
+    const ps_lang lang = chart->lang;
+    (void)snprintf(
+        text, sizeof text, PS_SAY(lang, "%s; %s%s; %s", "%s；%s%s；%s"),
+        ps_label_source_text(lang, j->source),
+        j->source == PS_LABELS_JOB ? PS_SAY(lang, "device times as logged", "设备时间取自日志")
+        : j->source == PS_LABELS_MARKS
+            ? PS_SAY(lang, "device times of the marks", "设备时间取自打点")
+        : j->any_host_times
+            ? PS_SAY(lang, "host times: no device in the trace", "主机时间：数据中没有设备")
+            : PS_SAY(lang, "device times of the kernels launched inside",
+                     "设备时间取自区间内下发的核函数"),
+        trimmed, j->places.how[lang]);
     return ps_chart_set_labels(chart, text);
 }
 
@@ -779,6 +753,7 @@ static ps_code report_labelled(job *j, ps_err *err) {
     describe_thinned(j, thinned, sizeof thinned);
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
+    const ps_lang lang = j->in->opts->lang;
     ps_clock_collective *collectives = NULL;
     size_t n_collectives = 0;
     ps_model_places places;
@@ -789,9 +764,10 @@ static ps_code report_labelled(job *j, ps_err *err) {
         code = find_collectives(j, chart->origin_ns, &collectives, &n_collectives, err);
     }
     ps_pipeline_opts opts = {.pp_type = pp_type,
-                             .how = pp_type[0] == '\0'             ? ""
-                                    : j->in->opts->pp_type != NULL ? "as given"
-                                                                   : "from metadata",
+                             .how = pp_type[0] == '\0' ? ""
+                                    : j->in->opts->pp_type != NULL
+                                        ? PS_SAY(lang, "as given", "按指定")
+                                        : PS_SAY(lang, "from metadata", "来自元数据"),
                              .n_stages = j->places.n_stages,
                              .n_stages_guessed = j->places.is_guess,
                              .is_tried = j->is_tried,
@@ -814,7 +790,7 @@ static ps_code report_labelled(job *j, ps_err *err) {
     if (code == PS_NOTHING && j->is_tried) {
         ps_chart_free(chart);
         j->in->result->chart = NULL;
-        say_tried(err);
+        ps_say_stages_tried(j->in->opts->lang, err);
     }
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);
@@ -832,7 +808,8 @@ static ps_code add_labelled_chart(job *j, ps_err *err) {
     }
     /* What holds parts may be any piece of a microbatch: counting them would make numbers up. */
     bool classic = !j->is_exact && j->source != PS_LABELS_FLOWS && j->source != PS_LABELS_PART;
-    ps_chart *chart = ps_measured_chart(j->measured, j->in->n_ranks, classic, err);
+    ps_chart *chart =
+        ps_measured_chart(j->measured, j->in->n_ranks, classic, j->in->opts->lang, err);
     j->in->result->chart = chart;
     if (chart == NULL) {
         return err != NULL ? err->code : PS_NOMEM;

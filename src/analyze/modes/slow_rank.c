@@ -259,9 +259,13 @@ static size_t count_parts(const ps_reduce_input *in) {
 static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     if (count_parts(in) < 2) {
-        return ps_fail(err, PS_NOTHING,
-                       "ranks are compared with one another, and only one of those read "
-                       "communicates: name the directory of all ranks of the job");
+        return ps_fail(
+            err, PS_NOTHING, "%s",
+            PS_SAY(in->opts->lang,
+                   "ranks are compared with one another, and only one of those read "
+                   "communicates: name the directory of all ranks of the job",
+                   "该分析需要比较多个 rank，而读取的数据中只有一个 rank 有通信：请指定作业全部 "
+                   "rank 所在的目录"));
     }
     const ps_comm_list **lists = ps_comm_lists(in);
     judging j = {.in = in, .lists = lists};

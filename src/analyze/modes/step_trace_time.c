@@ -161,7 +161,8 @@ static ps_code read_step_trace_rank(const ps_map_input *in, partial *part, ps_er
     }
     if (code == PS_OK && part->n == 0) {
         code = ps_check_step(in->trace, in->opts->step_id, err);
-        code = code == PS_OK ? ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK) : code;
+        code = code == PS_OK ? ps_fail(err, PS_NOTHING, "%s", PS_OVERLAP_NO_WORK(in->opts->lang))
+                             : code;
     }
     return code;
 }

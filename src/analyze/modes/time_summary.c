@@ -187,7 +187,8 @@ static ps_code read_time_row_rank(const ps_map_input *in, partial *part, ps_err 
     part->has_no_copies = ps_trace_missing_timeline(in->trace) != NULL && !has_copies(in->trace);
     if (code == PS_OK && part->n_rows == 0) {
         code = ps_check_step(in->trace, in->opts->step_id, err);
-        code = code == PS_OK ? ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK) : code;
+        code = code == PS_OK ? ps_fail(err, PS_NOTHING, "%s", PS_OVERLAP_NO_WORK(in->opts->lang))
+                             : code;
     }
     code =
         code == PS_OK ? ps_comm_list_collect(in->trace, links, &part->list, in->diag, err) : code;

@@ -7,6 +7,20 @@
 #include "base/num.h"
 #include "base/sort.h"
 
+/* By what places are found, in each language. */
+typedef const char *const saying[PS_N_LANGS];
+static saying HOW_CHUNKS = {
+    "a stage is a place in the pipeline, by the labels, which number the stages of the model that it "
+    "holds",
+    "阶段是流水线中的位置，取自标签；标签为其所含的模型阶段编号"};
+static saying HOW_LABELS = {"stages as the labels name them", "阶段取自标签"};
+static saying HOW_GIVEN = {"stages by the sizes given", "阶段按给定规模"};
+static saying HOW_METADATA = {"stages by metadata", "阶段来自元数据"};
+static saying HOW_ALONE = {"one process, one stage", "单进程、单阶段"};
+static saying HOW_TRANSFERS = {"stages by who sends to whom", "阶段按收发关系"};
+static saying HOW_ORDER = {"stages by the order of the ranks", "阶段按 rank 顺序"};
+static saying HOW_UNKNOWN = {"", ""};
+
 typedef struct placing {
     const ps_rank_place_facts *ranks;
     size_t n;
@@ -214,33 +228,30 @@ static bool find_job_place(placing *p) {
         if (!place_by_labels(p)) {
             return false;
         }
-        p->out->how = p->out->n_chunks > 1
-                          ? "a stage is a place in the pipeline, by the labels, which number the "
-                            "stages of the model that it holds"
-                          : "stages as the labels name them";
+        p->out->how = p->out->n_chunks > 1 ? HOW_CHUNKS : HOW_LABELS;
         if (!p->job->sizes_overridden) {
             return group_labelled(p) && number_pipelines(p);
         }
     }
-    p->out->how = p->job->sizes_overridden ? "stages by the sizes given" : "stages by metadata";
+    p->out->how = p->job->sizes_overridden ? HOW_GIVEN : HOW_METADATA;
     p->out->n_stages = p->job->n_stages > 0 && p->job->n_stages < INT32_MAX
                            ? (int32_t)p->job->n_stages
                            : p->out->n_stages;
     place_by_job(p);
     if (!p->job->sizes_overridden && p->job->alone && p->job->n_stages == 0 && all_placed(p) &&
         !all_in_group(p)) {
-        p->out->how = "one process, one stage";
+        p->out->how = HOW_ALONE;
         p->out->n_stages = 1;
     }
     if (p->job->sizes_overridden || all_placed(p)) {
         return number_pipelines(p);
     }
-    p->out->how = "stages by who sends to whom";
+    p->out->how = HOW_TRANSFERS;
     if (!place_by_transfers(p, &done)) {
         return false;
     }
     if (!done) {
-        p->out->how = "stages by the order of the ranks";
+        p->out->how = HOW_ORDER;
         place_by_order(p);
     }
     return number_pipelines(p);
@@ -248,7 +259,7 @@ static bool find_job_place(placing *p) {
 
 ps_code ps_places_find(const ps_rank_place_facts *ranks, size_t n, const ps_job *job,
                        const ps_rank_pair *pairs, size_t n_pairs, ps_places *out, ps_err *err) {
-    *out = (ps_places){.how = ""};
+    *out = (ps_places){.how = HOW_UNKNOWN};
     out->places = ps_calloc(n, sizeof *out->places);
     placing p = {ranks, n, job, pairs, n_pairs, out};
     for (size_t r = 0; out->places != NULL && r < n; r++) {
@@ -263,5 +274,5 @@ ps_code ps_places_find(const ps_rank_place_facts *ranks, size_t n, const ps_job 
 
 void ps_places_fini(ps_places *p) {
     ps_free(p->places);
-    *p = (ps_places){.how = ""};
+    *p = (ps_places){.how = HOW_UNKNOWN};
 }

@@ -27,11 +27,11 @@ typedef struct ps_rank_pair {
 } ps_rank_pair;
 
 typedef struct ps_places {
-    ps_place *places; /* [n] -1 unknown */
-    int32_t n_stages; /* of a pipeline, 0 when no rank has a place */
-    int32_t n_chunks; /* at most on one rank */
-    const char *how;  /* static: by what the places were found */
-    bool is_guess;    /* only the order of the ranks spoke */
+    ps_place *places;       /* [n] -1 unknown */
+    int32_t n_stages;       /* of a pipeline, 0 when no rank has a place */
+    int32_t n_chunks;       /* at most on one rank */
+    const char *const *how; /* static, [languages]: by what the places were found */
+    bool is_guess;          /* only the order of the ranks spoke */
 } ps_places;
 
 /* In this order: sizes the user gave; stages in the labels; process groups; sizes in metadata; who exchanges with whom;

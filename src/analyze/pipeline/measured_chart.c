@@ -208,11 +208,13 @@ static void find_origin(building *b) {
     b->chart->origin_ns = origin != INT64_MAX ? origin : 0;
 }
 
-ps_chart *ps_measured_chart(const ps_measured_rank *ranks, size_t n, bool is_classic, ps_err *err) {
+ps_chart *ps_measured_chart(const ps_measured_rank *ranks, size_t n, bool is_classic, ps_lang lang,
+                            ps_err *err) {
     building b = {.chart = ps_chart_new(), .ranks = ranks, .n = n, .is_classic = is_classic};
     b.row_of_p2p = ps_calloc(n, sizeof *b.row_of_p2p);
     bool ok = b.chart != NULL && b.row_of_p2p != NULL;
     if (ok) {
+        b.chart->lang = lang;
         find_origin(&b);
     }
     for (size_t r = 0; ok && r < n; r++) {

@@ -27,6 +27,7 @@ typedef struct ps_measured_rank {
  * number among the forwards (backwards) of its rank and step, and its name that number ("3", "3B"). A send
  * belongs to the step of the last mark that began before it, a receive to that of the first mark after its end. NULL only when memory is out. The caller
  * frees the chart with ps_chart_free(). */
-ps_chart *ps_measured_chart(const ps_measured_rank *ranks, size_t n, bool is_classic, ps_err *err);
+ps_chart *ps_measured_chart(const ps_measured_rank *ranks, size_t n, bool is_classic, ps_lang lang,
+                            ps_err *err);
 
 #endif

@@ -21,13 +21,13 @@
 #include "base/sort.h"
 #include "model/recording.h"
 
-const char *ps_label_source_text(ps_label_source source) {
-    static const char *const TEXTS[] = {
-#define X(source, text) text,
+const char *ps_label_source_text(ps_lang lang, ps_label_source source) {
+    static const char *const TEXTS[][PS_N_LANGS] = {
+#define X(source, english, chinese) {english, chinese},
         PS_LABEL_SOURCES(X)
 #undef X
     };
-    return source < PS_LABELS_NONE ? TEXTS[source] : "";
+    return source < PS_LABELS_NONE ? TEXTS[source][lang] : "";
 }
 
 static ps_label_source source_of(ps_label_family family) {

@@ -15,27 +15,32 @@
 #include "base/arena.h"
 #include "model/chart.h"
 
-/* source, what a chart says of it. The more trusted first: a job uses the best that any of its ranks has. */
+/* source, what a chart says of it, in each language. The more trusted first: a job uses the best that any of its ranks has. */
 #define PS_LABEL_SOURCES(X)                                                                        \
-    X(PS_LABELS_USER, "ranges that --forward-re and --backward-re match")                          \
-    X(PS_LABELS_MARKS, "marks with a device side")                                                 \
+    X(PS_LABELS_USER, "ranges that --forward-re and --backward-re match", "匹配所给正则的 range")  \
+    X(PS_LABELS_MARKS, "marks with a device side", "带设备侧的打点")                               \
     X(PS_LABELS_ACTION,                                                                            \
-      "PP: ranges of torch.distributed.pipelining, or marks that name their stage")                \
-    X(PS_LABELS_MICROBATCH, "Forward and Backward ranges of torch.distributed.pipelining")         \
-    X(PS_LABELS_FUNCTION, "ranges named after functions of the framework")                         \
-    X(PS_LABELS_LAYER, "ranges of layers")                                                         \
-    X(PS_LABELS_PART, "ranges that hold parts of passes, NAME(F), NAME(B), NAME(W)")               \
-    X(PS_LABELS_JOB, "jobs of the executor")                                                       \
-    X(PS_LABELS_FLOWS, "the flows between forward and backward operators: inferred, not marked")
+      "PP: ranges of torch.distributed.pipelining, or marks that name their stage",                \
+      "torch.distributed.pipelining 的 PP: range，或写明阶段的打点")                               \
+    X(PS_LABELS_MICROBATCH, "Forward and Backward ranges of torch.distributed.pipelining",         \
+      "torch.distributed.pipelining 的 Forward、Backward range")                                   \
+    X(PS_LABELS_FUNCTION, "ranges named after functions of the framework",                         \
+      "以框架函数命名的 range")                                                                    \
+    X(PS_LABELS_LAYER, "ranges of layers", "层的 range")                                           \
+    X(PS_LABELS_PART, "ranges that hold parts of passes, NAME(F), NAME(B), NAME(W)",               \
+      "含部分前向或反向的 range，NAME(F)、NAME(B)、NAME(W)")                                       \
+    X(PS_LABELS_JOB, "jobs of the executor", "执行器的 job")                                       \
+    X(PS_LABELS_FLOWS, "the flows between forward and backward operators: inferred, not marked",   \
+      "前向与反向算子间的连线：推断所得，并非打点")
 
 typedef enum ps_label_source {
-#define X(source, text) source,
+#define X(source, english, chinese) source,
     PS_LABEL_SOURCES(X)
 #undef X
         PS_LABELS_NONE
 } ps_label_source;
 
-const char *ps_label_source_text(ps_label_source source);
+const char *ps_label_source_text(ps_lang lang, ps_label_source source);
 
 typedef struct ps_labelled {
     ps_mark mark;                 /* times are epoch ns */

@@ -594,9 +594,11 @@ ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *h
         code = apply_rank(&l, chart, r, rank, n_missing, err);
     }
     finish_candidate(&l);
-    char text[64];
-    (void)snprintf(text, sizeof text, "recognised, %.1f %% of ops agree",
-                   r->n_ops > 0 ? 100.0 * (double)r->n_agreeing / (double)r->n_ops : 0.0);
+    char text[96];
+    (void)snprintf(
+        text, sizeof text,
+        PS_SAY(chart->lang, "recognised, %.1f %% of ops agree", "自动识别，%.1f %% 的算子吻合"),
+        r->n_ops > 0 ? 100.0 * (double)r->n_agreeing / (double)r->n_ops : 0.0);
     if (code == PS_OK && (!ps_chart_set_text(chart, chart->title, r->schedule->name) ||
                           !ps_chart_set_how(chart, how[0] != '\0' ? how : text))) {
         code = ps_fail_nomem(err);

@@ -8,9 +8,6 @@
 #include "base/num.h"
 #include "base/sort.h"
 
-const char PS_NO_MEMORY[] =
-    "the profile knows nothing of memory: record it (profile_memory=True; nsys profile --cuda-memory-usage=true)";
-
 /* --- cells ------------------------------------------------------------------------------------------------------------- */
 
 ps_memory_column ps_memory_find(const ps_table *t, const char *const *names) {

@@ -45,7 +45,12 @@ PS_MUST_USE ps_code ps_memory_points_read(const ps_trace *trace, ps_memory_by by
 void ps_memory_points_fini(ps_memory_points *m);
 
 /* What to say when a profile knows nothing of memory. */
-extern const char PS_NO_MEMORY[];
+#define PS_NO_MEMORY(lang)                                                                                   \
+    PS_SAY(lang,                                                                                             \
+           "the profile knows nothing of memory: record it (profile_memory=True; nsys profile "              \
+           "--cuda-memory-usage=true)",                                                                      \
+           "采集数据中没有内存信息：请在采集时打开（profile_memory=True；nsys profile " \
+           "--cuda-memory-usage=true）")
 
 /* --- cells of tables that profilers wrote, under the names of databases and of CSV files -------------------------------- */
 

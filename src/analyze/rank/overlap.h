@@ -110,11 +110,20 @@ size_t ps_overlaps_share(const ps_overlaps *o, int64_t device, int64_t start_ns,
 #define PS_OVERLAP_RECORD_DEVICE                                                                      \
     "record its activity (ProfilerActivity.NPU or CUDA; nsys profile -t cuda; with pipescope record " \
     "--backend cupti, on CPUs ps_record_op_begin or pipescope.record_ops())"
-#define PS_OVERLAP_NO_WORK                                                                         \
-    "no kernels on a device, nor communication that it tells of itself: " PS_OVERLAP_RECORD_DEVICE
+#define PS_OVERLAP_RECORD_DEVICE_ZH                                                                        \
+    "请采集设备活动（ProfilerActivity.NPU 或 CUDA；nsys profile -t cuda；pipescope record 用 " \
+    "--backend cupti，CPU 上用 ps_record_op_begin 或 pipescope.record_ops()）"
+#define PS_OVERLAP_NO_WORK(lang)                                                                        \
+    PS_SAY(                                                                                             \
+        lang,                                                                                           \
+        "no kernels on a device, nor communication that it tells of itself: " PS_OVERLAP_RECORD_DEVICE, \
+        "设备上没有核函数，也没有其自行记录的通信：" PS_OVERLAP_RECORD_DEVICE_ZH)
 /* And where only communication can. */
-#define PS_OVERLAP_NO_COMPUTING                                                                    \
-    "no computing kernels, so that nobody knows when the device was idle: " PS_OVERLAP_RECORD_DEVICE
+#define PS_OVERLAP_NO_COMPUTING(lang)                                                                     \
+    PS_SAY(                                                                                               \
+        lang,                                                                                             \
+        "no computing kernels, so that nobody knows when the device was idle: " PS_OVERLAP_RECORD_DEVICE, \
+        "没有计算核函数，无从得知设备何时空闲：" PS_OVERLAP_RECORD_DEVICE_ZH)
 
 /* Of all devices and steps of a trace; work is assigned to steps by ps_links_step, work outside of all steps is left
  * out. With `wanted_step` >= 0 only of that one. PS_NOMEM only; end with ps_overlaps_fini() in any case. Needs

@@ -623,6 +623,20 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
     return ps_result_code(report->in->result, err);
 }
 
+static ps_code fail_without_work(ps_lang lang, ps_err *err) {
+    return ps_fail(
+        err, PS_NOTHING, "%s",
+        PS_SAY(
+            lang,
+            "nothing ran on a device, and no ranges of the host tell of a pipeline: collect with the "
+            "activities of the device (PyTorch: ProfilerActivity.CUDA or NPU; pipescope record: "
+            "--backend cupti on a machine with a GPU, or pipescope.record_ops() for operators of the "
+            "CPU)",
+            "设备上没有任何执行，主机上也没有说明流水线的 range：请采集设备活动（PyTorch："
+            "ProfilerActivity.CUDA 或 NPU；pipescope record：有 GPU 的机器上用 --backend cupti，CPU 算子用 "
+            "pipescope.record_ops()）"));
+}
+
 static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *err) {
     double defaults[PS_N_RULES];
     ps_report report = {.in = in, .findings.lang = in->opts->lang};
@@ -634,12 +648,7 @@ static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *e
     take_chart(&report);
     ps_code code = gather_members(&report, err);
     if (code == PS_OK && report.n_members == 0 && report.chart == NULL) {
-        code = ps_fail(
-            err, PS_NOTHING,
-            "nothing ran on a device, and no ranges of the host tell of a pipeline: collect with the "
-            "activities of the device (PyTorch: ProfilerActivity.CUDA or NPU; pipescope record: "
-            "--backend cupti on a machine with a GPU, or pipescope.record_ops() for operators of the "
-            "CPU)");
+        code = fail_without_work(in->opts->lang, err);
     }
     if (code == PS_OK) {
         look_at_chart(&report);

@@ -48,6 +48,7 @@ typedef struct ps_job_view_input {
     const ps_job_source *from;
     const char *step; /* its id, "all" */
     int64_t stage;    /* only ranks of this one; -1: all */
+    ps_lang lang;     /* of sentences */
 } ps_job_view_input;
 
 typedef struct ps_job_view {

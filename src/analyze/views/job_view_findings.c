@@ -26,7 +26,9 @@ static void copy_finding(const ps_table *from, size_t row, ps_table *to) {
 ps_table *ps_job_view_communication_advice(const ps_job_view_input *in, ps_err *err) {
     const ps_table *findings = in->from->table(in->from->context, "findings");
     if (findings == NULL) {
-        (void)ps_fail(err, PS_NOTHING, "no rank ran anything on a device");
+        (void)ps_fail(
+            err, PS_NOTHING, "%s",
+            PS_SAY(in->lang, "no rank ran anything on a device", "没有 rank 在设备上执行任何工作"));
         return NULL;
     }
     ps_table *t = ps_table_new("communication_advice", "findings about communication",
@@ -79,7 +81,9 @@ static void put_evidence_row(const ps_job_source *source, const ps_table *from, 
 ps_table *ps_job_view_evidence(const ps_job_view_input *in, ps_err *err) {
     const ps_table *evidence = in->from->table(in->from->context, "evidence");
     if (evidence == NULL) {
-        (void)ps_fail(err, PS_NOTHING, "no rank ran anything on a device");
+        (void)ps_fail(
+            err, PS_NOTHING, "%s",
+            PS_SAY(in->lang, "no rank ran anything on a device", "没有 rank 在设备上执行任何工作"));
         return NULL;
     }
     ps_table *t = ps_table_new("evidence", "where to look", PS_COLUMNS(EVIDENCE));

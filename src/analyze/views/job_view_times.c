@@ -118,16 +118,25 @@ static ps_code gather_times(const ps_job_view_input *in, rank_times *out, ps_err
         }
     }
     if (out->n == 0 && in->stage >= 0) {
-        return ps_fail(err, PS_USAGE, "stage: no rank of stage %" PRId64 " has such a step",
+        return ps_fail(err, PS_USAGE,
+                       PS_SAY(in->lang, "stage: no rank of stage %" PRId64 " has such a step",
+                              "stage：阶段 %" PRId64 " 没有 rank 含该 step"),
                        in->stage);
     }
     if (out->n == 0) {
         return strcmp(in->step, "all") == 0
                    ? ps_fail(
-                         err, PS_NOTHING,
-                         "no rank has work on a device: collect with the activities of the device "
-                         "(pipescope record: --backend cupti, or pipescope.record_ops() on the CPU)")
-                   : ps_fail(err, PS_USAGE, "step: no rank has a step '%.40s'", in->step);
+                         err, PS_NOTHING, "%s",
+                         PS_SAY(in->lang,
+                                "no rank has work on a device: collect with the activities of the "
+                                "device (pipescope record: --backend cupti, or "
+                                "pipescope.record_ops() on the CPU)",
+                                "没有 rank 在设备上执行任何工作：请采集设备活动（pipescope record："
+                                "--backend cupti，CPU 上可用 pipescope.record_ops()）"))
+                   : ps_fail(err, PS_USAGE,
+                             PS_SAY(in->lang, "step: no rank has a step '%.40s'",
+                                    "step：没有 rank 含 step“%.40s”"),
+                             in->step);
     }
     for (size_t i = 0; i < out->n; i++) {
         for (size_t k = 0; k < N_TIMES; k++) {

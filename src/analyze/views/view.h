@@ -12,6 +12,8 @@
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
 #include "base/err.h"
+#include "base/lang.h"
+#include "model/recording.h"
 #include "model/table.h"
 #include "model/trace.h"
 
@@ -58,6 +60,7 @@ typedef struct ps_view_input {
     int64_t from_ns, to_ns;      /* from the trace's origin; INT64_MIN and INT64_MAX: everything */
     const ps_view_value *values; /* parameters */
     size_t n_values;
+    ps_lang lang; /* of sentences */
 } ps_view_input;
 
 typedef struct ps_view {
@@ -101,6 +104,28 @@ static inline int64_t ps_view_inside_ns(const ps_view_input *in, int64_t start_n
 static inline bool ps_view_touches(const ps_view_input *in, int64_t start_ns, int64_t dur_ns) {
     return start_ns < in->to_ns && (start_ns >= in->from_ns || start_ns + dur_ns > in->from_ns);
 }
+
+/* What several say where there is nothing. */
+#define PS_VIEW_NO_KERNELS(lang)                                                                                        \
+    PS_SAY(lang,                                                                                                        \
+           "no kernels in this span: record the activity of the device (ProfilerActivity.NPU or "                       \
+           "CUDA; pipescope record --backend cupti, or pipescope.record_ops() on the CPU)",                             \
+           "该时间段内没有核函数：请采集设备活动（ProfilerActivity.NPU 或 CUDA；pipescope record " \
+           "--backend cupti，CPU 上可用 pipescope.record_ops()）")
+
+#define PS_VIEW_NO_COMM(lang)                                                                                    \
+    PS_SAY(lang,                                                                                                 \
+           "no communication in this span: the rank communicated nothing in it, or the "                         \
+           "profile has no communication operators (Ascend: profiler_level Level1; a "                           \
+           "recording of pipescope: ranges of the domain communication)",                                        \
+           "该时间段内没有通信：该 rank 未通信，或采集数据中没有通信算子（Ascend：" \
+           "profiler_level Level1；pipescope 录制：communication 域的 range）")
+/* ... and where pipescope itself recorded. */
+#define PS_VIEW_NO_COMM_RECORDED(lang)                                                                   \
+    PS_SAY(                                                                                              \
+        lang,                                                                                            \
+        "no communication in this span: the rank communicated nothing in it, or " PS_RECORDING_COMM_HOW, \
+        "该时间段内没有通信：该 rank 未通信，或" PS_RECORDING_COMM_HOW_ZH)
 
 /* The end of most views: the table; NULL with PS_NOMEM when it is NULL or failed, else with PS_NOTHING and that sentence when
  * there is not `any` of what it shows. */

@@ -60,16 +60,20 @@ ps_code ps_view_calls_build(const ps_call_ask *ask, const char *by, ps_call_tree
     return code;
 }
 
-ps_table *ps_view_calls_table(const ps_call_tree *t, ps_err *err) {
+ps_table *ps_view_calls_table(const ps_call_tree *t, ps_lang lang, ps_err *err) {
     ps_table *table = ps_table_new("calls", "Call tree", PS_COLUMNS(COLUMNS));
     if (t->n > 1) {
         ps_call_tree_put(t, table);
     }
-    return ps_view_end(table, t->n > 1,
-                       "nothing of the host and nothing that it launched in this span: record the "
-                       "activity of the CPU and of the device (ProfilerActivity.CPU and NPU or "
-                       "CUDA; pipescope.record_ops())",
-                       err);
+    return ps_view_end(
+        table, t->n > 1,
+        PS_SAY(lang,
+               "nothing of the host and nothing that it launched in this span: record "
+               "the activity of the CPU and of the device (ProfilerActivity.CPU and NPU "
+               "or CUDA; pipescope.record_ops())",
+               "该时间段内没有主机活动及其下发的任务：请采集 CPU 与设备活动 "
+               "（ProfilerActivity.CPU 与 NPU 或 CUDA；pipescope.record_ops()）"),
+        err);
 }
 
 static ps_table *make_calls_view(const ps_view_input *in, ps_err *err) {
@@ -80,8 +84,9 @@ static ps_table *make_calls_view(const ps_view_input *in, ps_err *err) {
     const ps_call_ask ask = {
         .links = in->links, .from_ns = in->from_ns, .to_ns = in->to_ns, .step = -1, .rank = -1};
     ps_call_tree t = {0};
-    ps_table *table =
-        ps_view_calls_build(&ask, by, &t, err) == PS_OK ? ps_view_calls_table(&t, err) : NULL;
+    ps_table *table = ps_view_calls_build(&ask, by, &t, err) == PS_OK
+                          ? ps_view_calls_table(&t, in->lang, err)
+                          : NULL;
     ps_call_tree_fini(&t);
     return table;
 }

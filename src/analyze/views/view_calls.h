@@ -11,6 +11,6 @@ PS_MUST_USE ps_code ps_view_calls_build(const ps_call_ask *ask, const char *by, 
                                         ps_err *err);
 
 /* The view's table; NULL with PS_NOTHING and a sentence for a tree of nothing, or PS_NOMEM. */
-ps_table *ps_view_calls_table(const ps_call_tree *t, ps_err *err);
+ps_table *ps_view_calls_table(const ps_call_tree *t, ps_lang lang, ps_err *err);
 
 #endif

@@ -69,13 +69,8 @@ static ps_table *make_comm_op_operators(const ps_view_input *in, ps_err *err) {
         }
     }
     ps_comm_list_fini(&list);
-    char nothing[400];
-    (void)snprintf(
-        nothing, sizeof nothing,
-        "no communication in this span: the rank communicated nothing in it, or %s",
-        ps_trace_is_recording(in->trace)
-            ? PS_RECORDING_COMM_HOW
-            : "the profile has no communication operators (Ascend: profiler_level Level1)");
+    const char *nothing = ps_trace_is_recording(in->trace) ? PS_VIEW_NO_COMM_RECORDED(in->lang)
+                                                           : PS_VIEW_NO_COMM(in->lang);
     return ps_view_end(t, t != NULL && t->n_rows > 0, nothing, err);
 }
 

@@ -9,9 +9,12 @@
 #include "base/alloc.h"
 #include "base/num.h"
 
-static const char NO_COPIES[] =
-    "no copies of memory on a device in this span: record its activity (Ascend: profiler_level Level2 for sizes "
-    "and directions; ProfilerActivity.CUDA)";
+#define NO_COPIES(lang)                                                                                                  \
+    PS_SAY(lang,                                                                                                         \
+           "no copies of memory on a device in this span: record its activity (Ascend: "                                 \
+           "profiler_level Level2 for sizes and directions; ProfilerActivity.CUDA)",                                     \
+           "该时间段内设备上没有内存拷贝：请采集设备活动（Ascend：profiler_level Level2 才有 " \
+           "大小与方向；ProfilerActivity.CUDA）")
 
 static bool is_copy_shown(const ps_work *w, const ps_view_input *in, uint32_t i) {
     return ps_is_copy(w, i) && ps_view_touches(in, w->s->start_ns[i], w->s->dur_ns[i]);
@@ -120,7 +123,7 @@ static ps_table *make_memcpy(const ps_view_input *in, ps_err *err) {
     }
     ps_view_sums_fini(&c.times);
     ps_free(c.sizes);
-    return ps_view_end(t, any, NO_COPIES, err);
+    return ps_view_end(t, any, NO_COPIES(in->lang), err);
 }
 
 const ps_view ps_view_memcpy = {.name = "memcpy",
@@ -203,7 +206,7 @@ static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
     }
     if (!ok || c->list.n == 0) {
         free_copies(c);
-        (void)(ok ? ps_fail(err, PS_NOTHING, "%s", NO_COPIES) : ps_fail_nomem(err));
+        (void)(ok ? ps_fail(err, PS_NOTHING, "%s", NO_COPIES(in->lang)) : ps_fail_nomem(err));
         return NULL;
     }
     ps_table *t =

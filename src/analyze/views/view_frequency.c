@@ -119,11 +119,15 @@ static ps_table *make_frequency(const ps_view_input *in, ps_err *err) {
     ps_table *t =
         ps_table_new("frequency", "clocks of devices and processors", PS_COLUMNS(COLUMNS));
     put_clocks(in, t);
-    return ps_view_end(t, t != NULL && t->n_rows > 0,
-                       "no counter of a frequency in this span: Ascend profilers record AI Core "
-                       "Freq at profiler_level Level1 and above, Nsight Systems with "
-                       "--gpu-metrics-devices",
-                       err);
+    return ps_view_end(
+        t, t != NULL && t->n_rows > 0,
+        PS_SAY(in->lang,
+               "no counter of a frequency in this span: Ascend profilers record AI "
+               "Core Freq at profiler_level Level1 and above, Nsight Systems with "
+               "--gpu-metrics-devices",
+               "该时间段内没有频率计数器：Ascend 在 profiler_level Level1 及以上采集 AI "
+               "Core Freq，Nsight Systems 需 --gpu-metrics-devices"),
+        err);
 }
 
 const ps_view ps_view_frequency = {

@@ -229,9 +229,7 @@ static ps_table *make_details(const ps_view_input *in, const ps_view *view, ps_e
     }
     if (!ok || d->n == 0) {
         free_details(d);
-        (void)(ok ? ps_fail(err, PS_NOTHING,
-                            "no kernels in this span: record the activity of the device "
-                            "(ProfilerActivity.NPU or CUDA)")
+        (void)(ok ? ps_fail(err, PS_NOTHING, "%s", PS_VIEW_NO_KERNELS(in->lang))
                   : ps_fail_nomem(err));
         return NULL;
     }

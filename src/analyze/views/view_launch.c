@@ -309,9 +309,7 @@ static ps_table *make_kernel_launch(const ps_view_input *in, ps_err *err) {
     }
     if (!ok || l->list.n == 0) {
         free_launches(l);
-        (void)(ok ? ps_fail(err, PS_NOTHING,
-                            "no kernels in this span: record the activity of the device "
-                            "(ProfilerActivity.NPU or CUDA)")
+        (void)(ok ? ps_fail(err, PS_NOTHING, "%s", PS_VIEW_NO_KERNELS(in->lang))
                   : ps_fail_nomem(err));
         return NULL;
     }

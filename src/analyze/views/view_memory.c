@@ -136,7 +136,7 @@ static ps_table *make_curve(const ps_view_input *in, ps_err *err) {
     }
     bool any = m.n > 0;
     ps_memory_points_fini(&m);
-    return ps_view_end(c.table, any, PS_NO_MEMORY, err);
+    return ps_view_end(c.table, any, PS_NO_MEMORY(in->lang), err);
 }
 
 static const ps_view_param CURVE_PARAMS[] = {
@@ -207,7 +207,7 @@ static ps_table *make_components(const ps_view_input *in, ps_err *err) {
         }
         ps_memory_points_fini(&m);
     }
-    return ps_view_end(t, any, PS_NO_MEMORY, err);
+    return ps_view_end(t, any, PS_NO_MEMORY(in->lang), err);
 }
 
 const ps_view ps_view_memory_components = {.name = "memory_components",

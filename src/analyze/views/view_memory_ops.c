@@ -327,9 +327,12 @@ static ps_table *make_memory_op_operators(const ps_view_input *in, ps_err *err) 
     bool ok = t != NULL && (any ? put_memory_op_table(in, &x, t) : put_events(in, t, &any));
     if (!ok || !any) {
         ps_table_free(t);
-        (void)(ok ? ps_fail(
-                        err, PS_NOTHING,
-                        "the profile does not say which operator allocates: record it (profile_memory=True)")
+        (void)(ok ? ps_fail(err, PS_NOTHING, "%s",
+                            PS_SAY(in->lang,
+                                   "the profile does not say which operator allocates: record it "
+                                   "(profile_memory=True)",
+                                   "采集数据未记录由哪个算子申请内存：请在采集时打开 "
+                                   "profile_memory=True"))
                   : ps_fail_nomem(err));
         return NULL;
     }

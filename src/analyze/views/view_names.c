@@ -26,7 +26,7 @@ typedef struct sums_spec {
     key_of keys[PS_VIEW_KEYS];
     const char *key_names[PS_VIEW_KEYS];
     size_t n_keys;
-    const char *missing; /* what to say when there is nothing */
+    const char *const *missing; /* [languages]: what to say when there is nothing */
 } sums_spec;
 
 typedef struct adder {
@@ -121,7 +121,7 @@ static ps_table *make_sums(const ps_view_input *in, const sums_spec *what, ps_er
     if (!ok) {
         (void)ps_fail_nomem(err);
     } else if (a.sums.n == 0) {
-        (void)ps_fail(err, PS_NOTHING, "%s", what->missing);
+        (void)ps_fail(err, PS_NOTHING, "%s", what->missing[in->lang]);
     } else {
         t = ps_view_sums_table(&a.sums, in->trace, what->view->name, what->view->title,
                                what->key_names, what->n_keys, 0, err);
@@ -135,25 +135,29 @@ static ps_table *make_sums(const ps_view_input *in, const sums_spec *what, ps_er
 
 /* --- the views ------------------------------------------------------------------------------------------------------- */
 
-static const char NO_HOST[] =
+/* What is not there: what to say of it in each language. */
+typedef const char *saying[PS_N_LANGS];
+static const saying NO_HOST = {
     "no operators of a framework in this span: record the activity of the CPU "
-    "(ProfilerActivity.CPU; pipescope.record_ops())";
-static const char NO_PYTHON[] =
+    "(ProfilerActivity.CPU; pipescope.record_ops())",
+    "该时间段内没有框架算子：请采集 CPU 活动（ProfilerActivity.CPU；pipescope.record_ops()）"};
+static const saying NO_PYTHON = {
     "no Python frames in this span: record them (with_stack=True or with_modules=True; nsys "
-    "profile --python-sampling=true)";
-static const char NO_CALLS[] =
+    "profile --python-sampling=true)",
+    "该时间段内没有 Python 调用栈：请在采集时打开（with_stack=True 或 with_modules=True；nsys "
+    "profile --python-sampling=true）"};
+static const saying NO_CALLS = {
     "no calls into the driver in this span: record them (Ascend profiler_level Level1, "
-    "ProfilerActivity.CUDA, nsys profile -t cuda, pipescope record --backend cupti --level 1)";
-static const char NO_DEVICE[] =
+    "ProfilerActivity.CUDA, nsys profile -t cuda, pipescope record --backend cupti --level 1)",
+    "该时间段内没有驱动调用：请采集（Ascend profiler_level Level1、ProfilerActivity.CUDA、nsys "
+    "profile -t cuda、pipescope record --backend cupti --level 1）"};
+static const saying NO_DEVICE = {
     "nothing ran on a device in this span: record its activity (ProfilerActivity.NPU or CUDA; "
-    "pipescope record --backend cupti)";
-static const char NO_KERNELS[] =
-    "no kernels in this span: record the activity of the device (ProfilerActivity.NPU or CUDA; "
-    "pipescope record --backend cupti, or pipescope.record_ops() on the CPU)";
-static const char NO_COMM[] =
-    "no communication in this span: the rank communicated nothing in it, or the profile has no "
-    "communication operators (Ascend: profiler_level Level1; a recording of pipescope: ranges of the "
-    "domain communication)";
+    "pipescope record --backend cupti)",
+    "该时间段内设备上没有任何执行：请采集设备活动（ProfilerActivity.NPU 或 CUDA；pipescope record "
+    "--backend cupti）"};
+static const saying NO_KERNELS = {PS_VIEW_NO_KERNELS(PS_ENGLISH), PS_VIEW_NO_KERNELS(PS_CHINESE)};
+static const saying NO_COMM = {PS_VIEW_NO_COMM(PS_ENGLISH), PS_VIEW_NO_COMM(PS_CHINESE)};
 
 /* One view: its symbol, name, title, tab, what it uses, and the rest of its sums_spec. */
 #define SUMS(symbol, text, heading, page, needs, ...)                                              \

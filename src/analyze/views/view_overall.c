@@ -285,7 +285,8 @@ static bool is_empty(const ps_view_input *in, ps_err *err) {
         return false;
     }
     (void)ps_fail(err, PS_NOTHING,
-                  in->overlaps->n > 0 ? PS_OVERLAP_NO_COMPUTING : PS_OVERLAP_NO_WORK);
+                  in->overlaps->n > 0 ? PS_OVERLAP_NO_COMPUTING(in->lang)
+                                      : PS_OVERLAP_NO_WORK(in->lang));
     return true;
 }
 

@@ -96,7 +96,8 @@ static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
     memset(&s, 0, sizeof s);
     if (in->overlaps->n == 0 || !in->overlaps->knows_computing) {
         (void)ps_fail(err, PS_NOTHING,
-                      in->overlaps->n == 0 ? PS_OVERLAP_NO_WORK : PS_OVERLAP_NO_COMPUTING);
+                      in->overlaps->n == 0 ? PS_OVERLAP_NO_WORK(in->lang)
+                                           : PS_OVERLAP_NO_COMPUTING(in->lang));
         return NULL;
     }
     ps_table *t = measure_overlap(in, &s)

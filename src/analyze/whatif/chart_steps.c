@@ -60,18 +60,26 @@ static ps_code place_chart_job_workers(making *k) {
     }
     js->n_stages = c->n_stages > js->n_stages ? c->n_stages : js->n_stages;
     if (c->is_side_by_side) {
-        return ps_fail(k->err, PS_NOTHING,
-                       "the ranks of the chart run side by side: nobody waits for another");
+        return ps_fail(k->err, PS_NOTHING, "%s",
+                       PS_SAY(js->lang,
+                              "the ranks of the chart run side by side: nobody waits for another",
+                              "图中各 rank 并列运行：互不等待"));
     }
     js->n_tp = 1;
     js->n_workers = (size_t)js->n_stages * (size_t)js->n_replicas;
     if (js->n_stages < 2 || js->n_workers != c->n_ranks) {
-        return ps_fail(k->err, PS_NOTHING,
-                       js->n_stages < 2
-                           ? "the chart has one stage: nobody waits for another"
-                           : "the chart has %zu ranks of %d stages x %d pipelines: those that are "
-                             "missing decide who waits",
-                       c->n_ranks, (int)js->n_stages, (int)js->n_replicas);
+        return ps_fail(
+            k->err, PS_NOTHING,
+            js->n_stages < 2
+                ? PS_SAY(js->lang, "the chart has one stage: nobody waits for another",
+                         "图中只有一个阶段：互不等待")
+                : PS_SAY(
+                      js->lang,
+                      "the chart has %zu ranks of %d stages x %d pipelines: those that "
+                      "are missing decide who waits",
+                      "图中有 %zu 个 rank，而规模为 %d 个阶段 × %d 条流水线：缺少的 rank 决定谁在"
+                      "等待"),
+            c->n_ranks, (int)js->n_stages, (int)js->n_replicas);
     }
     js->workers = ps_calloc(js->n_workers, sizeof *js->workers);
     k->ranks = ps_realloc_array(NULL, js->n_workers, sizeof *k->ranks);
@@ -107,8 +115,10 @@ static void say_left_out(making *k, size_t worker, size_t step, size_t n, const 
                          size_t of) {
     if (k->js->n_left_out++ == 0) {
         (void)snprintf(k->js->why_left_out, sizeof k->js->why_left_out,
-                       "step %lld: rank %lld has %zu ops, %s %zu", (long long)k->groups.steps[step],
-                       (long long)k->js->workers[worker].rank, n, what, of);
+                       PS_SAY(k->js->lang, "step %lld: rank %lld has %zu ops, %s %zu",
+                              "step %lld：rank %lld 有 %zu 个算子，%s %zu 个"),
+                       (long long)k->groups.steps[step], (long long)k->js->workers[worker].rank, n,
+                       what, of);
     }
 }
 
@@ -119,7 +129,8 @@ static bool is_chart_step_whole(making *k, size_t step) {
         size_t n = ps_chart_group_n_passes(&k->groups, k->chart, k->ranks[w], step);
         size_t usual = k->usual[k->ranks[w]];
         if (n == 0 || n != usual) {
-            say_left_out(k, w, step, n, "in most steps", usual);
+            say_left_out(k, w, step, n, PS_SAY(k->js->lang, "in most steps", "多数 step 为"),
+                         usual);
             return false;
         }
         n = count_directions(k, w, step);
@@ -349,7 +360,9 @@ static ps_code seal_steps(making *k) {
         code = ps_step_graph_seal(k->js->steps[s].graph, &circle, k->err);
         if (code == PS_NOTHING) {
             code = ps_fail(k->err, PS_NOTHING,
-                           "step %lld: its ops wait for one another in a circle of %zu",
+                           PS_SAY(k->js->lang,
+                                  "step %lld: its ops wait for one another in a circle of %zu",
+                                  "step %lld：其算子循环等待，环中有 %zu 个"),
                            (long long)k->js->steps[s].step, circle.n);
         }
         ps_free(circle.ops);
@@ -412,8 +425,11 @@ static ps_code make_steps(making *k) {
     k->js->has_unknown_work = k->chart->unjudged[0] != '\0';
     if (code == PS_OK && !ps_chart_is_linked(k->chart)) {
         code = ps_fail(
-            k->err, PS_NOTHING,
-            "the chart does not say which op waits for which: its schedule was not recognised");
+            k->err, PS_NOTHING, "%s",
+            PS_SAY(
+                k->js->lang,
+                "the chart does not say which op waits for which: its schedule was not recognised",
+                "流水线图未说明算子间的等待关系：未识别出其调度"));
     }
     k->usual = ps_calloc(k->chart->n_ranks + 1, sizeof *k->usual);
     k->expected = ps_calloc(k->js->n_workers + 1, sizeof *k->expected);
@@ -437,7 +453,9 @@ static ps_code make_steps(making *k) {
             !is_chart_step_whole(k, s) || add_chart_job_step(k, s) ? PS_OK : ps_fail_nomem(k->err);
     }
     if (code == PS_OK && k->js->n_steps == 0) {
-        code = ps_fail(k->err, PS_NOTHING, "no step is whole: %s", k->js->why_left_out);
+        code = ps_fail(k->err, PS_NOTHING,
+                       PS_SAY(k->js->lang, "no step is whole: %s", "没有完整的 step：%s"),
+                       k->js->why_left_out);
     }
     if (code == PS_OK) {
         connect_links(k);
@@ -447,7 +465,7 @@ static ps_code make_steps(making *k) {
 }
 
 ps_code ps_chart_steps_make(const ps_chart *chart, ps_job_steps *out, ps_err *err) {
-    *out = (ps_job_steps){.has_comm = false};
+    *out = (ps_job_steps){.has_comm = false, .lang = chart->lang};
     making k = {.chart = chart, .js = out, .err = err};
     k.rows = ps_realloc_array(NULL, chart->n_ops + 1, sizeof *k.rows);
     k.transfer_rows = ps_calloc(chart->n_links + 1, sizeof *k.transfer_rows);

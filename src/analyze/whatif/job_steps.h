@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lang.h"
 #include "base/watch.h"
 #include "model/worker_ops.h"
 #include "schedule/step_graph.h"
@@ -53,6 +54,7 @@ typedef struct ps_job_steps {
         has_comm; /* communication and the optimizer are ops; else there are transfers alone, as long as they usually take */
     bool
         has_unknown_work; /* so much was done in no op that what passes between ops is no waiting (ps_chart.unjudged) */
+    ps_lang lang;           /* of the sentences below */
     size_t n_left_out;      /* steps that are not what the others are */
     char why_left_out[280]; /* of the first of them, "" none */
     char clocks_apart[400]; /* of which workers the clocks do not agree, "" none are seen to */

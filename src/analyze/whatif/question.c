@@ -64,18 +64,25 @@ static int32_t n_model_stages(const ps_job_steps *js) {
 /* Labels of schedules with several chunks a place number the stages of the model: 5F0 in a pipeline of four. */
 static ps_code fail_worker(asking *a, piece whole, int64_t stage) {
     const ps_job_steps *js = a->js;
+    const ps_lang lang = js->lang;
     char why[256];
     if (stage < js->n_stages) {
-        return fail_question(a, whole, "the job has no such worker");
+        return fail_question(a, whole,
+                             PS_SAY(lang, "the job has no such worker", "作业中没有这样的 worker"));
     }
-    int n = snprintf(why, sizeof why,
-                     "the job has no such worker: a stage is a place in the pipeline, 0 to %d",
-                     js->n_stages - 1);
+    int n = snprintf(
+        why, sizeof why,
+        PS_SAY(lang, "the job has no such worker: a stage is a place in the pipeline, 0 to %d",
+               "作业中没有这样的 worker：阶段是流水线中的位置，0 至 %d"),
+        js->n_stages - 1);
     size_t at = model_stage_at(js, stage);
     if (at != SIZE_MAX && js->n_chunks > 1 && n > 0) {
         (void)snprintf(
             why + n, sizeof why - (size_t)n,
-            "; model-stage=%lld is stage %lld of the %d of the model, chunk %zu of stage %zu",
+            PS_SAY(
+                lang,
+                "; model-stage=%lld is stage %lld of the %d of the model, chunk %zu of stage %zu",
+                "；model-stage=%lld 是模型阶段 %lld（共 %d 个），即 chunk %zu，位于阶段 %zu"),
             (long long)stage, (long long)stage, n_model_stages(js), at % (size_t)js->n_chunks,
             at / (size_t)js->n_chunks);
     }

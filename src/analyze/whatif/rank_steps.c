@@ -68,7 +68,8 @@ ps_code ps_rank_steps_make(const ps_reduce_input *in, const ps_rank_timeline *ra
     }
     if (code == PS_OK) {
         bool with_starts = in->opts->split != NULL; /* a plan draws what was measured */
-        code = ps_worker_steps_make(j.timelines, j.workers, j.n, with_starts, out, err);
+        code = ps_worker_steps_make(j.timelines, j.workers, j.n, with_starts, in->opts->lang, out,
+                                    err);
         j.workers = NULL;
         out->watch = in->opts->watch;
     }

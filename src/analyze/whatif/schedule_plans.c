@@ -518,8 +518,10 @@ static void say_what_is_assumed(making *k) {
     if (any_split && k->without_weights[0] != '\0' && k->opts->weight_share <= 0) {
         (void)snprintf(
             note, size,
-            "Weight gradients of stage%s %s were not measured apart: they are taken for the share "
-            "of a backward that they are on the others, %.1f %%.",
+            PS_SAY(k->opts->lang,
+                   "Weight gradients of stage%s %s were not measured apart: they are taken for the "
+                   "share of a backward that they are on the others, %.1f %%.",
+                   "%.0s阶段 %s 的权重梯度未单独测得：按其他阶段中它占反向的比例 %.1f %% 计。"),
             strchr(k->without_weights, ',') != NULL ? "s" : "", k->without_weights,
             100 * k->weight_share);
     }
@@ -527,9 +529,12 @@ static void say_what_is_assumed(making *k) {
         size_t n = strlen(note);
         (void)snprintf(
             note + n, size - n,
-            "%sNo forward was seen to run faster together with a backward: pairs of DualPipe "
-            "are taken to last as long as both.",
-            n > 0 ? " " : "");
+            PS_SAY(
+                k->opts->lang,
+                "%sNo forward was seen to run faster together with a backward: pairs of DualPipe "
+                "are taken to last as long as both.",
+                "%s未观察到前向与反向一起运行时更快：DualPipe 的成对算子按两者之和计。"),
+            n > 0 ? PS_SAY(k->opts->lang, " ", "") : "");
     }
 }
 

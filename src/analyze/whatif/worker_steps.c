@@ -201,7 +201,9 @@ static void chain_kind(making *k, ps_step_graph *g, uint32_t worker, ps_worker_o
 static bool fail_count(making *k, uint32_t worker, ps_worker_op kind, uint32_t n, uint32_t wanted,
                        ps_worker_op of) {
     char who[96];
-    (void)snprintf(k->why, sizeof k->why, "%s has %u %s for %u %s that need one",
+    (void)snprintf(k->why, sizeof k->why,
+                   PS_SAY(k->js->lang, "%s has %u %s for %u %s that need one",
+                          "%s 有 %u 个 %s，而 %u 个 %s 各需一个"),
                    ps_job_describe_worker(&k->js->workers[worker], who), n, ps_worker_op_name(kind),
                    wanted, ps_worker_op_name(of));
     return false;
@@ -334,7 +336,8 @@ static void wait_for_timeline_end(making *k, ps_step_graph *g, const ps_job_op *
 static bool fail_unequal(making *k, uint32_t worker, uint32_t other, ps_worker_op kind) {
     char who[96];
     char than[96];
-    (void)snprintf(k->why, sizeof k->why, "%s has %u %s, %s has %u",
+    (void)snprintf(k->why, sizeof k->why,
+                   PS_SAY(k->js->lang, "%s has %u %s, %s has %u", "%s 有 %u 个 %s，%s 有 %u 个"),
                    ps_job_describe_worker(&k->js->workers[worker], who),
                    timeline_count_of(k, worker, kind), ps_worker_op_name(kind),
                    ps_job_describe_worker(&k->js->workers[other], than),
@@ -505,7 +508,8 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
         ok = n_computing(k, w) > 0;
         if (!ok) {
             char who[96];
-            (void)snprintf(k->why, sizeof k->why, "%s computes nothing",
+            (void)snprintf(k->why, sizeof k->why,
+                           PS_SAY(k->js->lang, "%s computes nothing", "%s 没有计算"),
                            ps_job_describe_worker(&k->js->workers[w], who));
         }
         ok = ok && connect_worker(k, g, ops, w);
@@ -516,7 +520,9 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
     if (code == PS_NOTHING) {
         const ps_job_op *op = &ops[circle.ops[0]];
         char who[96];
-        (void)snprintf(k->why, sizeof k->why, "%s %u of %s waits for itself, through %zu others",
+        (void)snprintf(k->why, sizeof k->why,
+                       PS_SAY(k->js->lang, "%s %u of %s waits for itself, through %zu others",
+                              "算子 %s %u（%s）循环等待自身，途经另外 %zu 个"),
                        ps_worker_op_name((ps_worker_op)op->kind), (unsigned)op->order,
                        ps_job_describe_worker(&k->js->workers[op->worker], who), circle.n - 1);
         code = PS_OK;
@@ -648,8 +654,8 @@ static const ps_timeline_window *window_of(const ps_timeline *const *timelines, 
 static void leave_timeline_step_out(making *k, int64_t step) {
     ps_job_steps *js = k->js;
     if (js->n_left_out++ == 0) {
-        (void)snprintf(js->why_left_out, sizeof js->why_left_out, "step %lld: %s", (long long)step,
-                       k->why);
+        (void)snprintf(js->why_left_out, sizeof js->why_left_out,
+                       PS_SAY(js->lang, "step %lld: %s", "step %lld：%s"), (long long)step, k->why);
     }
 }
 
@@ -791,15 +797,20 @@ static void measure_grid(ps_job_steps *js) {
 }
 
 ps_code ps_worker_steps_make(const ps_timeline *const *timelines, ps_job_worker *workers,
-                             size_t n_workers, bool with_starts, ps_job_steps *out, ps_err *err) {
-    *out = (ps_job_steps){.workers = workers, .n_workers = n_workers, .has_comm = true};
+                             size_t n_workers, bool with_starts, ps_lang lang, ps_job_steps *out,
+                             ps_err *err) {
+    *out =
+        (ps_job_steps){.workers = workers, .n_workers = n_workers, .has_comm = true, .lang = lang};
     making k = {.js = out, .timelines = timelines, .with_starts = with_starts, .err = err};
     measure_grid(out);
     if (!is_grid(out)) {
         return ps_fail(
             err, PS_NOTHING,
-            "%zu workers do not fill %d stages x %d replicas x %d: a worker of the job is "
-            "missing, and its waits cannot be told",
+            PS_SAY(
+                lang,
+                "%zu workers do not fill %d stages x %d replicas x %d: a worker of the job is "
+                "missing, and its waits cannot be told",
+                "%zu 个 worker 填不满 %d 个阶段 × %d 个副本 × %d：作业缺少 worker，无法得知其等待"),
             n_workers, (int)out->n_stages, (int)out->n_replicas, (int)out->n_tp);
     }
     ps_code code = making_init(&k) ? PS_OK : ps_fail_nomem(err);
@@ -811,7 +822,8 @@ ps_code ps_worker_steps_make(const ps_timeline *const *timelines, ps_job_worker 
     }
     making_fini(&k);
     if (code == PS_OK && out->n_steps == 0) {
-        code = ps_fail(err, PS_NOTHING, "no step is whole: %s", out->why_left_out);
+        code = ps_fail(err, PS_NOTHING, PS_SAY(lang, "no step is whole: %s", "没有完整的 step：%s"),
+                       out->why_left_out);
     }
     return code;
 }

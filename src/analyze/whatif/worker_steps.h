@@ -40,7 +40,7 @@ void ps_timeline_fini(ps_timeline *t);
  * were measured is kept, too. PS_NOTHING when no step is left, PS_NOMEM. End with ps_job_steps_fini() in any case. */
 PS_MUST_USE ps_code ps_worker_steps_make(const ps_timeline *const *timelines,
                                          ps_job_worker *workers, size_t n_workers, bool with_starts,
-                                         ps_job_steps *out, ps_err *err);
+                                         ps_lang lang, ps_job_steps *out, ps_err *err);
 
 /* What is read owns its ops. */
 void ps_timeline_archive(ps_archive *a, ps_timeline *timeline);

@@ -54,7 +54,7 @@ static bool note_modes(ps_modes *m, const ps_modes_ask *ask) {
 }
 
 /* Why nothing came of it: what the first rank or analysis that says anything lacks. */
-static ps_code say_mode_nothing(const ps_run *run, ps_err *err) {
+static ps_code say_mode_nothing(ps_lang lang, const ps_run *run, ps_err *err) {
     const char *reason = ps_run_first_reason(run);
     if (reason != NULL) {
         return ps_fail(err, PS_NOTHING, "%.400s", reason);
@@ -64,7 +64,9 @@ static ps_code say_mode_nothing(const ps_run *run, ps_err *err) {
             return ps_fail(err, PS_NOTHING, "%.400s", run->errors[a].msg);
         }
     }
-    return ps_fail(err, PS_NOTHING, "There is nothing of this kind in the profiles.");
+    return ps_fail(
+        err, PS_NOTHING, "%s",
+        PS_SAY(lang, "There is nothing of this kind in the profiles.", "采集数据中没有此类内容。"));
 }
 
 /* Empty tables are an answer, too: no link is slow. What no rank took part in is none. */
@@ -95,7 +97,9 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const ps_modes_ask *ask = mk->ask;
     const ps_cluster *cluster = ps_store_cluster(mk->q->store, ask->cluster);
     if (cluster->n_ranks == 0) {
-        return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
+        return ps_fail(err, PS_NOTHING, "%s",
+                       PS_SAY(ask->opts.lang, "No profile was found under this path.",
+                              "该路径下未找到采集数据。"));
     }
     if (compares(ask) && !ps_store_is_open(mk->q->store, ask->baseline)) {
         return ps_fail(err, PS_NOT_FOUND, "baseline: there is no cluster %zu", ask->baseline);
@@ -114,7 +118,7 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     ps_cluster_run_end(&run);
     ps_code code = m->run != NULL ? PS_OK : err->code;
     if (code == PS_OK && !has_answer(m->run, ask->n_makers)) {
-        code = say_mode_nothing(m->run, err);
+        code = say_mode_nothing(ask->opts.lang, m->run, err);
     }
     if (code == PS_OK && !note_modes(m, ask)) {
         code = ps_fail_nomem(err);

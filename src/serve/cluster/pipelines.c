@@ -55,12 +55,18 @@ void ps_pipelines_put_key(const ps_pipelines_ask *ask, ps_buf *out) {
 }
 
 /* Why there is no chart: what the first rank that says anything lacks. */
-static ps_code say_pipeline_nothing(const ps_run *run, ps_err *err) {
-    static const char HOW[] =
-        "Mark the forward and backward of each microbatch (docs/marks.md), or say which ranges they are";
+static ps_code say_pipeline_nothing(ps_lang lang, const ps_run *run, ps_err *err) {
     const char *reason = ps_run_first_reason(run);
-    return ps_fail(err, PS_NOTHING, "No pipeline in this capture: %.300s. %s.",
-                   reason != NULL ? reason : "no forward or backward was found", HOW);
+    return ps_fail(
+        err, PS_NOTHING,
+        PS_SAY(
+            lang,
+            "No pipeline in this capture: %.300s. Mark the forward and backward of each microbatch "
+            "(docs/marks.md), or say which ranges they are.",
+            "采集数据中没有流水线：%.300s。请标出每个 microbatch 的前向与反向（docs/marks.md），或说明它们是"
+            "哪些 range。"),
+        reason != NULL ? reason
+                       : PS_SAY(lang, "no forward or backward was found", "未找到前向或反向"));
 }
 
 typedef struct making {
@@ -72,7 +78,9 @@ static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
     const making *m = context;
     const ps_cluster *cluster = ps_store_cluster(m->q->store, m->ask->cluster);
     if (cluster->n_ranks == 0) {
-        return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
+        return ps_fail(err, PS_NOTHING, "%s",
+                       PS_SAY(m->ask->opts.lang, "No profile was found under this path.",
+                              "该路径下未找到采集数据。"));
     }
     ps_pipelines *p = ps_calloc(1, sizeof *p);
     if (p == NULL) {
@@ -88,7 +96,7 @@ static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
     }
     p->chart = p->run->results[0].chart;
     if (p->chart == NULL || p->chart->n_ops == 0) {
-        ps_code code = say_pipeline_nothing(p->run, err);
+        ps_code code = say_pipeline_nothing(m->ask->opts.lang, p->run, err);
         free_pipelines(p);
         return code;
     }

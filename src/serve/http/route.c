@@ -109,6 +109,11 @@ const char *ps_param_text(const ps_request *q, const char *name) {
     return NULL;
 }
 
+ps_lang ps_param_lang(const ps_request *q) {
+    const char *text = ps_param_text(q, "lang");
+    return text != NULL && strcmp(text, "zh") == 0 ? PS_CHINESE : PS_ENGLISH;
+}
+
 bool ps_ask_int(const ps_request *q, ps_reply *r, const char *name, int64_t least, int64_t most,
                 int64_t fallback, int64_t *out) {
     const char *text = ps_param_text(q, name);

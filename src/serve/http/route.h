@@ -65,6 +65,8 @@ typedef struct ps_route {
     /* NULL, or whether a request of a route that is not slow is all the same, for what it asks of it. Never blocks. */
     bool (*is_large)(const ps_request *q);
     size_t max_body; /* POST */
+    bool
+        takes_file; /* POST: the body goes into a file (rank/uploads.h), which has a bound of its own */
     /* NULL, or true while there is nothing to answer yet: the server keeps the request without a thread, asks again when
      * the store has changed and now and then, and answers in any case after PS_WAIT_S. `waited_ms` is how long it has been
      * kept. Never blocks. */
@@ -94,6 +96,8 @@ bool ps_ask_int(const ps_request *q, ps_reply *r, const char *name, int64_t leas
                 int64_t fallback, int64_t *out);
 bool ps_ask_flag(const ps_request *q, ps_reply *r, const char *name,
                  bool *out); /* "1", "0", not given: false */
+/* The language that whoever asks wants sentences in: parameter `lang`; what is none of a language is English. */
+ps_lang ps_param_lang(const ps_request *q);
 /* A list of numbers and ranges, "0-5,9", each below `stop`, at most `max` of them, in the order given; in the reply's arena.
  * Not given or empty: none, *out NULL. */
 bool ps_ask_list(const ps_request *q, ps_reply *r, const char *name, uint32_t stop, size_t max,

@@ -27,7 +27,7 @@ static ps_code make_calls_reply(void *context, ps_cached *out, ps_err *err) {
     const calls_ask *a = context;
     ps_call_tree t = {0};
     ps_code code = ps_view_calls_build(&a->tree, a->by, &t, err);
-    ps_table *table = code == PS_OK ? ps_view_calls_table(&t, err) : NULL;
+    ps_table *table = code == PS_OK ? ps_view_calls_table(&t, ps_param_lang(a->q), err) : NULL;
     ps_call_tree_fini(&t);
     if (table == NULL) {
         return code != PS_OK ? code : err->code;

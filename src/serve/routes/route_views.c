@@ -149,7 +149,7 @@ static ps_code put_rank_view(const ps_request *q, ps_reply *r, const ps_view *vi
 }
 
 static void answer_rank_view(const ps_request *q, ps_reply *r, const ps_view *view) {
-    ps_view_input in = {0};
+    ps_view_input in = {.lang = ps_param_lang(q)};
     ps_loaded *l = NULL;
     if (!ps_ask_span(q, r, &in.from_ns, &in.to_ns) || !ps_ask_rank(q, r, &l)) {
         return;
@@ -199,7 +199,7 @@ static void put_cluster_view(const ps_request *q, ps_reply *r, const ps_job_view
     const char *step = ps_param_text(q, "step");
     const ps_cluster_source of = {q, cluster, m};
     const ps_job_source from = ps_cluster_source_of(&of);
-    const ps_job_view_input in = {&from, step != NULL ? step : "all", stage};
+    const ps_job_view_input in = {&from, step != NULL ? step : "all", stage, ps_param_lang(q)};
     ps_table *t = view->make(&in, &err);
     if (t == NULL) {
         ps_reply_err(r, &err);

@@ -14,6 +14,6 @@ void ps_chart_say_clocks(const ps_chart *chart, bool utf8, const char *before, c
                          ps_buf *out);
 
 /* What the offset of the rank's clock is known by, in words. */
-const char *ps_chart_clock_source(const ps_chart_rank *rank);
+const char *ps_chart_clock_source(ps_lang lang, const ps_chart_rank *rank);
 
 #endif

@@ -75,7 +75,7 @@ static void end_list(ps_json *j) {
 /* Where it is not the order of events alone. */
 static void put_clock_source(ps_json *w, const ps_chart_rank *rank) {
     if ((rank->clock_by & ~(uint32_t)PS_CLOCK_BY_ORDER) != 0) {
-        ps_json_key_str(w, "clock_by", ps_chart_clock_source(rank));
+        ps_json_key_str(w, "clock_by", ps_chart_clock_source(PS_ENGLISH, rank));
     }
     if (rank->clock_drift_ppb != 0) {
         ps_json_key_int(w, "clock_drift_ppb", rank->clock_drift_ppb);

@@ -334,10 +334,12 @@ static ps_code pack_windows(const ps_chart *chart, ps_json *j, ps_err *err) {
 /* How the schedule is known, and where the labels come from. */
 static void put_how(const ps_chart *chart, ps_json *j) {
     ps_buf how = {0};
+    const char *and = PS_SAY(chart->lang, "; ", "；");
     ps_buf_addf(&how, "%s%s%s%s", chart->schedule_how,
-                chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? "; " : "",
-                chart->labels, chart->is_aligned ? "; clocks aligned" : "");
-    ps_chart_say_clocks(chart, true, how.len > 0 ? "; " : "", "", &how);
+                chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? and : "",
+                chart->labels,
+                chart->is_aligned ? PS_SAY(chart->lang, "; clocks aligned", "；时钟已对齐") : "");
+    ps_chart_say_clocks(chart, true, how.len > 0 ? and : "", "", &how);
     ps_json_script_str(j, ps_buf_str(&how));
     j->out->failed = j->out->failed || !ps_buf_ok(&how);
     ps_buf_fini(&how);

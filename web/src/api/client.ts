@@ -1,4 +1,6 @@
 /** Asks the server. The token comes with the address once (#token=...), moves to sessionStorage and leaves the address. */
+import { spoken } from "../words";
+
 const KEY = "pipescope-token";
 
 export class ApiError extends Error {
@@ -55,7 +57,7 @@ async function ask(path: string, params: Params, init: RequestInit): Promise<Res
     ...(init.headers as Record<string, string>),
     Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}`,
   };
-  const reply = await fetch(address(path, params), { ...init, headers });
+  const reply = await fetch(address(path, { ...spoken(), ...params }), { ...init, headers });
   if (!reply.ok) {
     let text = reply.statusText;
     let more: Record<string, unknown> = {};

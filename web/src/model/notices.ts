@@ -1,7 +1,6 @@
 /** What the page tells people: failures, and what is odd about the capture. */
 import { ApiError } from "../api/client";
 import { Atom } from "../base/atom";
-import { said } from "../words";
 
 export type Severity = "info" | "warning" | "error";
 
@@ -42,7 +41,7 @@ export function sentenceOf(error: unknown): string | null {
   if (error instanceof DOMException && error.name === "AbortError") {
     return null;
   }
-  return error instanceof Error ? said(error.message) : String(error);
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** For `catch`: says what went wrong. Lost connections have a sign of their own. */

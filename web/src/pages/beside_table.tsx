@@ -11,7 +11,7 @@ import { Failed, hasNothing, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import type { TableOptions } from "../panels/table_options";
-import { said, t, viewTitle } from "../words";
+import { t, viewTitle } from "../words";
 import { beside, DIFFERENCE, hiddenBeside, type Pairing } from "./beside";
 import { useReply, wholeTable } from "./data";
 
@@ -96,7 +96,7 @@ function Both({ view, rank, params, partner, pairing, lead, options }: BothProps
     return now === null ? null : beside(now, base ?? NOTHING, pairing);
   }, [reply.data, pairing]);
   if (partner.state === "failed") {
-    return <p class="bad">{t("beside.failed", partner.label, said(partner.error))}</p>;
+    return <p class="bad">{t("beside.failed", partner.label, partner.error)}</p>;
   }
   if (reply.error !== null) {
     return <Failed error={reply.error} retry={reply.retry} />;

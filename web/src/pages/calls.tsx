@@ -16,7 +16,7 @@ import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select, useRank } from "../panels/form";
 import { askOf, lanesOf } from "../panels/slice_list";
 import { DataTable, LocalTable } from "../panels/table";
-import { language, said, t } from "../words";
+import { language, t } from "../words";
 import { callsOf, longestBelow } from "./calls_model";
 import { Modules } from "./calls_modules";
 import { calls, lookAt, part, type CallsState, type Scope } from "../model/calls";
@@ -152,7 +152,7 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
   if (reply.error !== null) {
     return hasNothing(reply.error) ? (
       <Empty title={t("calls.nothing")}>
-        <p class="quiet">{reply.error instanceof Error ? said(reply.error.message) : ""}</p>
+        <p class="quiet">{reply.error instanceof Error ? reply.error.message : ""}</p>
       </Empty>
     ) : (
       <Failed error={reply.error} retry={reply.retry} />

@@ -16,7 +16,7 @@ import { registerUrl } from "../model/url_state";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
-import { said, t } from "../words";
+import { t } from "../words";
 import { headlineOf, NAMED, NAMES, pairsOf, slicesOf, slowest, type Named } from "./compare_model";
 import { compare, comparing, part } from "./compare_state";
 import { useReply, wholeTable } from "./data";
@@ -115,7 +115,7 @@ function Compared(sides: Sides) {
   if (reply.error !== null) {
     return hasNothing(reply.error) ? (
       <Empty title={t("compare.nothing")}>
-        <p class="quiet">{reply.error instanceof Error ? said(reply.error.message) : ""}</p>
+        <p class="quiet">{reply.error instanceof Error ? reply.error.message : ""}</p>
       </Empty>
     ) : (
       <Failed error={reply.error} retry={reply.retry} />

@@ -2,6 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { language } from "../words";
 
 export interface Reply<T> {
   data: T | null;
@@ -13,9 +15,10 @@ export interface Reply<T> {
 
 /** Asks again when `key` changes; what was there stays until the answer is here. `ask` null: not yet. */
 export function useReply<T>(
-  key: string,
+  of: string,
   ask: ((signal: AbortSignal) => Promise<T>) | null,
 ): Reply<T> {
+  const key = `${useAtom(language)} ${of}`;
   const [state, setState] = useState<{ key: string; data: T | null; error: unknown }>({
     key: "",
     data: null,

@@ -3,7 +3,7 @@ import { duration, percent, unitFor, type Unit } from "../base/time";
 import type { Column } from "../pipeline/margins";
 import { bubbleShare, pipelinesOf, unmarkedShare, type Row, type View } from "../pipeline/rows";
 import { session } from "../model/session";
-import { said, t, type Word } from "../words";
+import { t, type Word } from "../words";
 import type { Drawn, Simulated, Under } from "./pipeline_state";
 
 const LEAST_UNIT_NS = 1e3;
@@ -101,7 +101,7 @@ function bubbleText(view: View): string {
 }
 
 function scheduleText({ chart }: Drawn): string {
-  return [chart.schedule, chart.how === "" ? "" : said(chart.how)]
+  return [chart.schedule, chart.how === "" ? "" : chart.how]
     .filter((text) => text !== "")
     .join(", ");
 }

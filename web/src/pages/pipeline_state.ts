@@ -13,6 +13,7 @@ import { fail, sentenceOf } from "../model/notices";
 import type { Chart } from "../pipeline/model";
 import { hasPhases, pipelinesOf } from "../pipeline/rows";
 import { unpack, type Packed } from "../pipeline/unpack";
+import { language, spoken } from "../words";
 import { cluster, job, jobParams } from "./job_state";
 
 export interface Loaded {
@@ -121,7 +122,7 @@ let wanted: {
 /** The same of the window, taken by the page when it has drawn the chart. */
 export const wantedWindow = new Atom<{ from: number; to: number } | null>(null);
 
-export const chartParams = (): Params => ({ cluster: cluster.get(), ...jobParams() });
+export const chartParams = (): Params => ({ cluster: cluster.get(), ...jobParams(), ...spoken() });
 
 /** How long it takes stands in the browser's own measurements, for the bench. */
 function decode(packed: Packed): Chart {
@@ -204,6 +205,7 @@ function fromNow(): SimulateFrom | undefined {
     : {
         cluster: cluster.get(),
         ...jobParams(),
+        ...spoken(),
         ...(step !== null ? { step } : {}),
         ...(pipeline !== null ? { pipeline } : {}),
       };
@@ -385,6 +387,7 @@ export function follow(): void {
   };
   cluster.listen(again);
   job.listen(again);
+  language.listen(again);
   for (const atom of [under, form, choice]) {
     atom.listen(simulate);
   }

@@ -16,7 +16,7 @@ import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { columnsOf, type Column } from "../panels/table_model";
 import type { TableOptions } from "../panels/table_options";
-import { language, said, spoken, t, tableText } from "../words";
+import { language, spoken, t, tableText } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { indexOfByte } from "./query_complete";
@@ -221,7 +221,7 @@ function Result({ sql, table }: { sql: string; table: QueryTable }) {
         {factsOf(table)}
       </p>
       {(table.notes ?? []).map((note) => (
-        <p class="quiet query-note">{said(note)}</p>
+        <p class="quiet query-note">{note}</p>
       ))}
       <PlotPart table={table} columns={columns} />
       <div class="query-rows">

@@ -12,7 +12,7 @@ import { useColours } from "../panels/drawing";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { LocalTable } from "../panels/table";
-import { language, said, spoken, t } from "../words";
+import { language, spoken, t } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { WorkerMap } from "./whatif_map";
@@ -79,7 +79,7 @@ export function WhatIfPage() {
 
 /** Why there is nothing to ask, and the way to what is missing. */
 function NoSteps({ error }: { error: unknown }) {
-  const text = error instanceof Error ? said(error.message) : "";
+  const text = error instanceof Error ? error.message : "";
   return (
     <Empty title={t("whatif.nothing")}>
       <p>{text}</p>

@@ -41,7 +41,7 @@ const EMPTY_ROWS = 4;
 const AHEAD = { above: 20, below: 40 };
 
 export function DataTable({ path, params, pick, ...options }: DataTableProps) {
-  const key = JSON.stringify([path, params, pick]);
+  const key = JSON.stringify([path, params, pick, useAtom(language)]);
   const source = useMemo(() => remoteSource(path, params, pick), [key]);
   return (
     <Grid
