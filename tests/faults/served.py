@@ -34,7 +34,7 @@ ASKS = {
 }
 BODIES = {
     "/api/merge": {"rank": "{key}", "lanes": [0, 1]}, "/api/names": {"rank": "{key}", "names": [0, 1]}, "/api/load": {"all": True},
-    "/api/open": {"path": "nowhere"}, "/api/close": {"cluster": 1000},
+    "/api/open": {"path": "nowhere"}, "/api/upload": {"no": "name"}, "/api/close": {"cluster": 1000},
     "/api/simulate": {"schedule": "1f1b", "stages": 2, "microbatches": 2},
 }
 

@@ -839,6 +839,8 @@ const WORDS = {
   "captures.left-out": ["{0} more are not listed.", "另有 {0} 项未列出。"],
   "captures.no-folders": ["No folder is served: start pipescope serve with --captures DIR to open what lies there.", "没有提供任何目录：启动 pipescope serve 时用 --captures DIR 指定可打开的目录。"],
   "captures.empty-folder": ["Nothing is here.", "此处没有内容。"],
+  "captures.send": ["A file of this computer (or drag it onto the page)", "本机文件（也可拖到页面上）"],
+  "captures.sending": ["Sending {0} …", "正在上传 {0}…"],
   "captures.opened": ["{0} is open.", "已打开 {0}。"],
   "state.closed": ["closed", "已关闭"],
   "beside.baseline": ["Beside", "对比"],

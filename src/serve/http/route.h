@@ -39,6 +39,8 @@ typedef struct ps_request {
     ps_watch *watch;  /* stopped when whoever asks has hung up; or NULL */
     const char *body; /* of a POST; zero-terminated */
     size_t body_len;
+    struct ps_uploads *uploads; /* files that clients sent */
+    struct ps_upload *upload;   /* the body of a route that takes a file; NULL: it had none */
 } ps_request;
 
 typedef struct ps_reply {

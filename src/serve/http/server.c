@@ -319,8 +319,9 @@ static size_t cache_bytes(void) {
 
 static ps_code start_threads(ps_server *s, ps_err *err) {
     s->cache = ps_cache_new(cache_bytes());
+    s->uploads = ps_uploads_new(ps_store_max_bytes(s->store));
     s->queue = ps_job_queue_new(server_between(2, ps_n_processors(), 8));
-    if (s->cache == NULL || s->queue == NULL) {
+    if (s->cache == NULL || s->queue == NULL || s->uploads == NULL) {
         return ps_fail_nomem(err);
     }
     s->has_keeper = pthread_create(&s->keeper, NULL, keep_server, s) == 0;
@@ -433,6 +434,9 @@ bool ps_server_stop(ps_server *s) {
         (void)MHD_quiesce_daemon(s->daemon);
         let_answers_end(s);
     }
+    if (s->uploads != NULL) {
+        ps_uploads_clear(s->uploads); /* also where the process ends without the rest */
+    }
     /* A worker whose answer was sent already may be about to leave it. */
     if (s->queue != NULL && !ps_job_queue_stop(s->queue, 100)) {
         return false;
@@ -449,6 +453,7 @@ bool ps_server_stop(ps_server *s) {
     }
     ps_job_queue_free(s->queue);
     ps_cache_free(s->cache);
+    ps_uploads_free(s->uploads);
     (void)pthread_cond_destroy(&s->wake);
     (void)pthread_cond_destroy(&s->quiet);
     (void)pthread_mutex_destroy(&s->lock);

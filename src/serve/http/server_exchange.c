@@ -111,6 +111,7 @@ void ps_exchange_done(void *server, struct MHD_Connection *mhd, void **exchange,
         ps_free(e->reply);
     }
     ps_buf_fini(&e->body);
+    ps_upload_leave(e->upload);
     ps_free(e->uri);
     ps_free(e);
 }
@@ -218,8 +219,9 @@ static bool look_exchange(ps_exchange *e, const char *method, const char *versio
 /* Whether the body that is announced is longer than the route takes. */
 static bool is_too_long(const ps_exchange *e, const headers *h) {
     int64_t length = 0;
+    size_t most = e->route->takes_file ? ps_uploads_room(e->server->uploads) : e->route->max_body;
     return h->length != NULL && (!ps_parse_i64(h->length, strlen(h->length), &length) ||
-                                 length < 0 || (size_t)length > e->route->max_body);
+                                 length < 0 || (size_t)length > most);
 }
 
 static enum MHD_Result begin_exchange(ps_exchange *e, const char *method, const char *version) {
@@ -234,8 +236,25 @@ static enum MHD_Result begin_exchange(ps_exchange *e, const char *method, const 
     return ok && e->is_answered && has_body ? send_answer(e) : ok ? MHD_YES : MHD_NO;
 }
 
+/* A piece of a file. Once it is refused the rest is passed over, so that who sends it reads why. False: no memory. */
+static bool take_file(ps_exchange *e, const char *bytes, size_t n) {
+    ps_err err = PS_ERR_INIT;
+    if (e->is_answered) {
+        return true;
+    }
+    note_conn(e, true); /* as long as something comes it may take its time */
+    e->upload = e->upload != NULL ? e->upload : ps_upload_begin(e->server->uploads, &err);
+    if (e->upload != NULL && ps_upload_add(e->upload, bytes, n, &err) == PS_OK) {
+        return true;
+    }
+    return exchange_refuse(e, err.code == PS_RANGE ? 413 : 507, err.msg);
+}
+
 /* A piece of the body. What comes without a length in front is cut off where it is too long. */
 static enum MHD_Result take_body(ps_exchange *e, const char *bytes, size_t n) {
+    if (e->route != NULL && e->route->takes_file) {
+        return take_file(e, bytes, n) ? MHD_YES : MHD_NO;
+    }
     if (e->route == NULL || e->body.len + n > e->route->max_body) {
         return MHD_NO;
     }
@@ -253,6 +272,8 @@ static bool prepare_exchange(ps_exchange *e) {
     e->request.watch = &e->watch;
     e->request.body = ps_buf_str(&e->body);
     e->request.body_len = e->body.len;
+    e->request.uploads = e->server->uploads;
+    e->request.upload = e->upload;
     return ps_request_parse(&e->request, e->reply, e->query);
 }
 

@@ -17,6 +17,7 @@
 #include "serve/http/server.h"
 #include "serve/rank/cache.h"
 #include "serve/rank/job_queue.h"
+#include "serve/rank/uploads.h"
 
 #define PS_MAX_URI ((size_t)16 << 10)
 
@@ -46,7 +47,8 @@ typedef struct ps_exchange {
     const ps_route *route; /* NULL: of none */
     ps_request request;
     ps_buf body;
-    ps_reply *reply; /* when it was made, until it is sent */
+    ps_upload *upload; /* instead of it, where the route takes a file */
+    ps_reply *reply;   /* when it was made, until it is sent */
     ps_job job;
     ps_watch watch; /* stopped when the connection has closed */
     /* while it waits for a change, in the server's list; under its lock */
@@ -57,6 +59,7 @@ typedef struct ps_exchange {
 struct ps_server {
     ps_store *store;
     ps_cache *cache;
+    ps_uploads *uploads;
     ps_job_queue *queue;
     ps_guard guard;
     struct MHD_Daemon *daemon;

@@ -7,6 +7,7 @@
 #include "base/literal.h"
 #include "serve/http/route.h"
 #include "serve/rank/roots.h"
+#include "serve/rank/uploads.h"
 
 enum { MOST_ENTRIES = 1000 };
 
@@ -66,6 +67,7 @@ static void answer_close(const ps_request *q, ps_reply *r) {
     } else if (ps_store_close(q->store, (size_t)number->integer, &err) != PS_OK) {
         ps_reply_err(r, &err);
     } else {
+        ps_uploads_close(q->uploads, (size_t)number->integer);
         put_cluster_number(r, (size_t)number->integer);
     }
 }

@@ -105,6 +105,11 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   ).json()) as T;
 }
 
+/** A file as the body. */
+export async function postFile<T>(path: string, params: Params, file: Blob): Promise<T> {
+  return (await (await ask(path, params, { method: "POST", body: file })).json()) as T;
+}
+
 export async function postText(path: string, body: unknown): Promise<string> {
   return (
     await ask(

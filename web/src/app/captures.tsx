@@ -11,6 +11,7 @@ import {
   openCapture,
   openCaptures,
   readFolder,
+  sendCapture,
 } from "../model/captures";
 import type { Folder } from "../model/captures";
 import { fail, notify } from "../model/notices";
@@ -63,6 +64,42 @@ async function openPath(path: string): Promise<void> {
   notify("info", t("captures.opened", nameOf(path)));
 }
 
+/** Files of whoever looks at the page, one after the other. */
+async function sendFiles(files: Iterable<File>): Promise<void> {
+  for (const file of files) {
+    notify("info", t("captures.sending", file.name));
+    try {
+      await sendCapture(file);
+      notify("info", t("captures.opened", file.name));
+    } catch (error) {
+      fail(error);
+    }
+  }
+}
+
+const holdsFiles = (e: DragEvent): boolean => e.dataTransfer?.types.includes("Files") === true;
+
+/** A file that is dropped anywhere on the page is opened. Gives the way to end it. */
+export function takeDrops(): () => void {
+  const over = (e: DragEvent): void => {
+    if (holdsFiles(e)) {
+      e.preventDefault(); // else the browser leaves the page for the file
+    }
+  };
+  const drop = (e: DragEvent): void => {
+    if (holdsFiles(e)) {
+      e.preventDefault();
+      void sendFiles(Array.from(e.dataTransfer?.files ?? []));
+    }
+  };
+  window.addEventListener("dragover", over);
+  window.addEventListener("drop", drop);
+  return () => {
+    window.removeEventListener("dragover", over);
+    window.removeEventListener("drop", drop);
+  };
+}
+
 export function OpenAnother() {
   const [path, setPath] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -102,6 +139,17 @@ export function OpenAnother() {
           {t("captures.open")}
         </button>
       </form>
+      <label class="controls-row">
+        {t("captures.send")}
+        <input
+          type="file"
+          multiple
+          onChange={(e) => {
+            void sendFiles(Array.from(e.currentTarget.files ?? []));
+            e.currentTarget.value = "";
+          }}
+        />
+      </label>
       {folder !== null && <Entries {...{ folder, browse, open, isBusy }} />}
     </details>
   );

@@ -22,6 +22,7 @@ import { CaptureDialog, NotesDialog } from "./capture";
 import { register } from "../model/commands";
 import { openCaptures } from "../model/captures";
 import { Gate } from "./gate";
+import { takeDrops } from "./captures";
 import { Header } from "./header";
 import { HelpDialog } from "./help";
 import { over } from "./over";
@@ -111,6 +112,7 @@ export function Frame() {
   const visited = useRef(new Set<Tab>());
   visited.current.add(shown);
   useEffect(registerCommands, []);
+  useEffect(takeDrops, []);
   const { title } = session.get() ?? { title: "" };
   useEffect(() => {
     document.title = title === "" ? "pipescope" : `${t(`tab.${shown}`)} · ${title} · pipescope`;

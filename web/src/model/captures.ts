@@ -1,5 +1,5 @@
 /** Captures that are open: which, and how they come and go without a restart (docs/serve-api.md, "Captures"). */
-import { get, post } from "../api/client";
+import { get, post, postFile } from "../api/client";
 import type { Session } from "../api/types";
 import { session } from "./session";
 
@@ -43,6 +43,13 @@ export const readFolder = (path: string, signal?: AbortSignal): Promise<Folder> 
 /** Its number. Ranks come with the next events. */
 export async function openCapture(path: string): Promise<number> {
   const { cluster } = await post<{ cluster: number }>("open", { path });
+  session.set(await get<Session>("session"));
+  return cluster;
+}
+
+/** A file that lies with whoever looks at the page: the server keeps it as long as it is open. */
+export async function sendCapture(file: File): Promise<number> {
+  const { cluster } = await postFile<{ cluster: number }>("upload", { name: file.name }, file);
   session.set(await get<Session>("session"));
   return cluster;
 }
