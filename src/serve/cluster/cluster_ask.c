@@ -22,7 +22,9 @@ static bool ask_option(const ps_request *q, ps_reply *r, const ps_analysis_optio
 bool ps_ask_analysis(const ps_request *q, ps_reply *r, uint32_t of, size_t *cluster,
                      ps_analysis_opts *out) {
     int64_t number = 0;
-    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, ps_store_first(q->store), &number);
+    bool is_named = ps_param_text(q, "cluster") != NULL;
+    bool ok =
+        ps_ask_int(q, r, "cluster", 0, INT32_MAX, is_named ? 0 : ps_store_first(q->store), &number);
     *cluster = (size_t)number;
     ps_analysis_opts_init(out);
     out->watch = q->watch;
