@@ -72,6 +72,8 @@ const shot = async (page, name) => {
   await page.waitForFunction(
     () => /tab=timeline/.test(location.hash) && /tl\.ranks=/.test(location.hash),
   );
+  const lanes = page.locator(".tl-row", { hasText: "Pipeline, stage 0" });
+  await lanes.nth(1).waitFor(); // of the baseline, too
   await shot(page, "compare-timeline.png");
   await page.close();
 }

@@ -31,7 +31,9 @@ test("a rank's pipeline lies on the rank's clock, whatever chart and timeline co
   chart.originNs = "1000";
   const a = rank("a", 0, "900");
   ranks.set([a]);
-  pipelineRows.set(
+  const more = { shapes: SHAPES, words, texts: ENGLISH };
+  pipelineRows.set([
+    pipelineRowsOf(chart, [["elsewhere", 0]], false, more),
     pipelineRowsOf(
       chart,
       [
@@ -39,9 +41,9 @@ test("a rank's pipeline lies on the rank's clock, whatever chart and timeline co
         ["", 0],
       ],
       false,
-      { shapes: SHAPES, words, texts: ENGLISH },
+      more,
     ),
-  );
+  ]);
   const found = pipelineOf(a)!;
   assert.equal(found.row.stage, 0);
   assert.equal(found.row.ops.start[0] + found.shiftNs, 50 + 100 + 7);

@@ -329,11 +329,62 @@ const point = async (page, row, ms, of = 330) => {
   page.on("pageerror", (error) => faults.push(error.message));
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${url}&tab=summary`);
-  const place = page.locator(".finding .places button").first();
+  const place = page.locator(".finding .places button", { hasText: /step \d/ }).first();
   assert.match(await place.innerText(), /^rank \d+ · step \d+ · .* · .* (ms|us)$/);
   await place.click();
   await page.waitForFunction(() => location.hash.includes("tab=pipeline"));
   await page.waitForSelector(".chart .names div");
+  // Those of no moment lead to the chart of their pipeline.
+  await page.goto("about:blank");
+  await page.goto(`${url}&tab=summary`);
+  const whole = page.locator(".finding .places > *", { hasText: /of pipeline 1/ }).first();
+  await whole.click();
+  await page.waitForFunction(() => /tab=pipeline.*pp\.pipeline=1/.test(location.hash));
+  await page.close();
+}
+
+// --- the pipeline in the timeline --------------------------------------------------------------------------------------
+
+{
+  // A rank that was closed opens, and the lane of the block is in sight, also of the last stage.
+  const page = await open(overlapping);
+  const chart = await page.locator(".chart .plot").boundingBox();
+  const row = await page.locator(".chart .names div:not(.heading)").last().boundingBox();
+  await page.mouse.click(chart.x + chart.width / 3, row.y + row.height / 2);
+  await page.waitForFunction(() => location.hash.includes("tl.sel="));
+  const lane = page.locator(".tl-row", { hasText: "MSTX domain" });
+  await lane.first().waitFor();
+  await page.waitForTimeout(500);
+  const list = await page.locator(".tl-scroll").boundingBox();
+  const places = await Promise.all((await lane.all()).map((l) => l.boundingBox()));
+  assert.ok(
+    places.some((b) => b.y >= list.y && b.y + b.height <= list.y + list.height),
+    "the lane of the block is in sight",
+  );
+  await page.close();
+}
+{
+  // A gap: what the device did meanwhile was to receive.
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: "en" });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.setDefaultTimeout(PATIENCE);
+  await page.goto(`${overlapping}&tab=timeline`);
+  const label = page.locator(".tl-row", { hasText: "Pipeline, stage 0" }).first();
+  await label.waitFor();
+  await settle(page);
+  const { y, height } = await label.boundingBox();
+  const isGap = async (x) => {
+    await page.mouse.move(x, y + height / 2);
+    await settle(page);
+    return /waiting, stall/.test((await page.locator(".tl-tip").allInnerTexts()).join());
+  };
+  let x = 300;
+  while (!(await isGap(x))) {
+    x += 4;
+    assert.ok(x < 1200, "a stall");
+  }
+  await page.mouse.click(x, y + height / 2);
+  await page.locator(".slice-list .grid-row", { hasText: "hcom_receive" }).first().waitFor();
   await page.close();
 }
 

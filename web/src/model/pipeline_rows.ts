@@ -1,5 +1,5 @@
-/** The pipeline of each rank as the timeline shows it above its lanes: rows of the chart, on the clock of the rank. Whoever has the chart
- * sets it. */
+/** The pipeline of each rank as the timeline shows it above its lanes: rows of its chart, on the clock of the rank. Whoever has the charts
+ * sets them. */
 import type { Rank } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
@@ -26,7 +26,8 @@ export interface PipelineRows {
   places: Map<string, { row: number; clockNs: Ns }>;
 }
 
-export const pipelineRows = new Atom<PipelineRows | null>(null);
+/** Of each capture that has a chart. */
+export const pipelineRows = new Atom<readonly PipelineRows[]>([]);
 export const pipelineShown = new Atom(true);
 
 /** All pipelines and steps of a chart. `places`: of each rank of the chart, its key and its clock. */
@@ -49,11 +50,13 @@ export function pipelineRowsOf(
 
 /** A rank's row, and what to add to the view's times to get those of the timeline; null: it has none. */
 export function pipelineOf(rank: Rank): { rows: PipelineRows; row: Row; shiftNs: Ns } | null {
-  const rows = pipelineShown.get() ? pipelineRows.get() : null;
+  const rows = pipelineShown.get()
+    ? pipelineRows.get().find(({ places }) => places.has(rank.key))
+    : undefined;
   const place = rows?.places.get(rank.key);
   const own =
-    rows === null || place === undefined ? null : rankNsShift(rows.chart, rank, place.clockNs);
-  return rows === null || place === undefined || own === null
+    rows === undefined || place === undefined ? null : rankNsShift(rows.chart, rank, place.clockNs);
+  return rows === undefined || place === undefined || own === null
     ? null
     : { rows, row: rows.view.rows[place.row], shiftNs: rows.view.originNs + own + shiftOf(rank) };
 }

@@ -6,12 +6,15 @@ import { goto, gotoPipeline, selected, shiftOf, tab } from "../model/session";
 import { t } from "../words";
 import { nsReader, reader } from "./data";
 import { readyRank } from "./ready_rank";
+import { stepInPipeline, stepInTimeline } from "./where_travel";
 
 const MOST_PLACES = 4;
 
 interface Place {
   key: string;
-  /** Since the epoch; null: of the whole step or capture. */
+  rank: string;
+  step: string | null;
+  /** Since the epoch; null: of the whole step, or of all of them. */
   at: bigint | null;
   dur: number;
   text: string;
@@ -32,6 +35,8 @@ function placesOf(evidence: Table, finding: number): Place[] {
     .filter((row) => of(row) === finding && key(row) !== null)
     .map((row) => ({
       key: String(key(row)),
+      rank: String(rank(row)),
+      step: step(row) === null ? null : String(step(row)),
       at: time(row) === null ? null : BigInt(time(row)!),
       dur: dur(row) ?? 0,
       text: [
@@ -49,7 +54,14 @@ function placesOf(evidence: Table, finding: number): Place[] {
 const titleOf = (place: Place): string =>
   place.note === "" ? place.text : `${place.text}\n${place.note}`;
 
-async function showPlace(place: Place, at: bigint, isPipeline: boolean): Promise<void> {
+async function showPlace(place: Place, isPipeline: boolean): Promise<void> {
+  const { at } = place;
+  if (at === null) {
+    await (isPipeline
+      ? stepInPipeline(place.rank, place.step)
+      : stepInTimeline(place.key, place.step));
+    return;
+  }
   try {
     const rank = await readyRank(place.key);
     const from = Number(at - BigInt(rank.origin_ns!));
@@ -80,21 +92,15 @@ export function Evidence({
   const places = placesOf(evidence, finding).slice(0, MOST_PLACES);
   return places.length === 0 ? null : (
     <p class="places">
-      {places.map((place) =>
-        place.at === null ? (
-          <span class="quiet" title={titleOf(place)}>
-            {place.text}
-          </span>
-        ) : (
-          <button
-            type="button"
-            title={titleOf(place)}
-            onClick={() => void showPlace(place, place.at!, section === "pipeline")}
-          >
-            {place.text}
-          </button>
-        ),
-      )}
+      {places.map((place) => (
+        <button
+          type="button"
+          title={titleOf(place)}
+          onClick={() => void showPlace(place, section === "pipeline")}
+        >
+          {place.text}
+        </button>
+      ))}
     </p>
   );
 }

@@ -134,6 +134,12 @@ function decode(packed: Packed): Chart {
 
 // --- the chart ---------------------------------------------------------------------------------------------------
 
+/** Of a capture, as the server finds its job. */
+export async function chartOf(capture: number): Promise<Pick<Loaded, "chart" | "places">> {
+  const reply = await get<ChartReply>("chart", { cluster: capture });
+  return { chart: decode(reply.chart), places: reply.places };
+}
+
 let asking: AbortController | null = null;
 
 export async function loadChart(): Promise<void> {

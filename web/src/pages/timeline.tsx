@@ -1,6 +1,6 @@
 /** The Timeline page: tools, the timeline, and the panel below it. What it looks at stands in the address; what it shows can be
  * saved as a picture. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { useAtom } from "../base/atom";
 import { offer } from "../model/exports";
@@ -12,7 +12,9 @@ import { TimelineView } from "../timeline/view";
 import { ranks, session } from "../model/session";
 import { pipelineRows, pipelineRowsOf, pipelineShown } from "../model/pipeline_rows";
 import { language, t } from "../words";
-import { choice, follow, loaded } from "./pipeline_state";
+import { openCaptures } from "../model/captures";
+import { cluster } from "./job_state";
+import { chartOf, choice, follow, loaded, type Loaded } from "./pipeline_state";
 import { chartTexts, chartWords } from "./pipeline_words";
 
 /** What it looked at when it was left. The atoms still hold that: to look at it anew would undo what another page asked for. */
@@ -70,15 +72,49 @@ function usePipeline(): void {
       follow();
     }
   }, [isRead, isShown]);
+  const others = useOtherCharts(isRead && isShown);
   useEffect(() => {
+    const charts = [...(now === null ? [] : [now]), ...others];
     pipelineRows.set(
-      now === null || known === null
-        ? null
-        : pipelineRowsOf(now.chart, now.places, byPhase, {
-            shapes: known.shapes,
-            words: chartWords(known),
-            texts: chartTexts("none"),
-          }),
+      known === null
+        ? []
+        : charts.map(({ chart, places }) =>
+            pipelineRowsOf(chart, places, byPhase, {
+              shapes: known.shapes,
+              words: chartWords(known),
+              texts: chartTexts("none"),
+            }),
+          ),
     );
-  }, [now, known, byPhase, spoken]);
+  }, [now, others, known, byPhase, spoken]);
+}
+
+/** What was asked for of other captures, by number; null: it has no pipeline. */
+const otherCharts = new Map<string, Promise<Pick<Loaded, "chart" | "places"> | null>>();
+
+/** Charts of the captures that the Pipeline page does not look at: a baseline stands on the same clock with its own. */
+function useOtherCharts(isWanted: boolean): readonly Pick<Loaded, "chart" | "places">[] {
+  const known = useAtom(session);
+  const looked = useAtom(cluster);
+  const [charts, setCharts] = useState<readonly Pick<Loaded, "chart" | "places">[]>([]);
+  const wanted = isWanted ? openCaptures(known).filter(([i]) => i !== looked) : [];
+  const key = JSON.stringify(wanted);
+  useEffect(() => {
+    let isCurrent = true;
+    const asked = wanted.map(([i, path]) => {
+      const id = `${i} ${path}`;
+      const chart = otherCharts.get(id) ?? chartOf(i).catch(() => null);
+      otherCharts.set(id, chart);
+      return chart;
+    });
+    void Promise.all(asked).then((found) => {
+      if (isCurrent) {
+        setCharts(found.filter((chart) => chart !== null));
+      }
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [key]);
+  return charts;
 }

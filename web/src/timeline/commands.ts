@@ -105,7 +105,7 @@ export function timelineCommands(actions: Actions): Command[] {
       word: "timeline.toggle-pipeline",
       keys: [],
       run: () => pipelineShown.update((now) => !now),
-      isOff: () => pipelineRows.get() === null,
+      isOff: () => pipelineRows.get().length === 0,
     },
     {
       id: "timeline.lock",

@@ -54,6 +54,13 @@ export function minimapLanes(key: string): number[] {
   return all;
 }
 
+/** What the device did: its tasks, and the operators of communication where they are apart from those. */
+export function deviceLanes(key: string): number[] {
+  const lanes = lanesOf(key);
+  const isComm = (lane: number): boolean => lanes?.nodes[lanes.nodeOfLane(lane)].kind === "comm";
+  return [...new Set([...minimapLanes(key), ...(lanes?.lanesBelow(-1).filter(isComm) ?? [])])];
+}
+
 /** Which lanes a closed row stands for: what works, not what waits or is worked out of the others. */
 function coveredLanes(key: string, part: number): number[] {
   const lanes = lanesOf(key);

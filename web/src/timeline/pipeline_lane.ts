@@ -4,7 +4,7 @@ import type { Ns } from "../base/ns";
 import { pixel, textOn, type Theme } from "../base/theme";
 import type { Viewport } from "../base/viewport";
 import { PIPELINE_PX, type Item } from "../model/lanes";
-import { pipelineOf } from "../model/pipeline_rows";
+import { pipelineOf, pipelineRows, type PipelineRows } from "../model/pipeline_rows";
 import type { Details } from "../pipeline/details";
 import { bubbleDetails, opDetails, otherDetails } from "../pipeline/details";
 import { CanvasGlyphs } from "../pipeline/glyphs";
@@ -178,7 +178,7 @@ function topsOf(scene: Scene): Map<string, { item: Item; top: number }> {
   return found;
 }
 
-/** The critical path of each step and pipeline: along the foot of its ops, and from each to the next. CSS pixels. */
+/** The critical path of each step and pipeline of all charts: along the foot of its ops, and from each to the next. CSS pixels. */
 export function drawPipelinePath(
   ctx: CanvasRenderingContext2D,
   scene: Scene,
@@ -186,26 +186,37 @@ export function drawPipelinePath(
   colours: { line: string },
 ): void {
   const tops = topsOf(scene);
-  const any = [...tops.values()][0]?.item.rank;
-  const rows = any === undefined || any === null ? null : (pipelineOf(any)?.rows ?? null);
-  if (rows === null || rows.chart.path.length === 0) {
-    return;
-  }
-  const { chart } = rows;
-  const at = new Map<number, { y: number; shiftNs: Ns }>(); // by row of the chart's ranks
-  for (const { item, top } of tops.values()) {
-    const found = pipelineOf(item.rank!);
-    if (found !== null) {
-      const shiftNs = found.shiftNs - rows.view.originNs;
-      at.set(found.row.rankRow, { y: top + BLOCK_PX - 2, shiftNs });
-    }
-  }
   const list = scene.regions[1];
   ctx.save();
   ctx.beginPath();
   ctx.rect(0, list.top, scene.width, list.bottom - list.top);
   ctx.clip();
   ctx.beginPath();
+  for (const rows of pipelineRows.get()) {
+    tracePath(ctx, rows, tops, view);
+  }
+  // Quiet: it crosses the lanes of the ranks in between.
+  ctx.strokeStyle = colours.line;
+  ctx.lineWidth = 1.5;
+  ctx.stroke();
+  ctx.restore();
+}
+
+function tracePath(
+  ctx: CanvasRenderingContext2D,
+  rows: PipelineRows,
+  tops: ReturnType<typeof topsOf>,
+  view: Viewport,
+): void {
+  const { chart } = rows;
+  const at = new Map<number, { y: number; shiftNs: Ns }>(); // by row of the chart's ranks
+  for (const { item, top } of tops.values()) {
+    const found = pipelineOf(item.rank!);
+    if (found?.rows === rows) {
+      const shiftNs = found.shiftNs - rows.view.originNs;
+      at.set(found.row.rankRow, { y: top + BLOCK_PX - 2, shiftNs });
+    }
+  }
   let before = -1;
   for (const op of chart.path) {
     const place = at.get(chart.rank[op]);
@@ -227,9 +238,4 @@ export function drawPipelinePath(
     ctx.lineTo(x0, place.y);
     before = op;
   }
-  // Quiet: it crosses the lanes of the ranks in between.
-  ctx.strokeStyle = colours.line;
-  ctx.lineWidth = 1.5;
-  ctx.stroke();
-  ctx.restore();
 }

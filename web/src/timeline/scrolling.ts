@@ -4,10 +4,13 @@ import { tree } from "../model/tree";
 import type { Parts } from "./parts";
 import type { Region, Scene } from "./scene";
 
+/** So long a row that was asked for stays in sight while rows around it are still finding their heights. */
+const KEEP_MS = 1500;
+
 export class Scrolling {
   private isAtScroll = -1;
-  /** A row to scroll to when the tree is laid out. */
-  private pending: { id: string; row: number } | null = null;
+  /** A row to scroll to when the tree is laid out; `until`: it was there, and stays in sight until then. */
+  private pending: { id: string; row: number; until: number } | null = null;
   /** Where the list is to be scrolled to, once it is that long. */
   private wanted: number | null = listScroll.get() > 0 ? listScroll.get() : null;
 
@@ -45,7 +48,7 @@ export class Scrolling {
 
   /** A row of an item of the tree, as soon as it is there. */
   want(id: string, row: number): void {
-    this.pending = { id, row };
+    this.pending = { id, row, until: Infinity };
   }
 
   /** The tree was laid out. */
@@ -56,7 +59,7 @@ export class Scrolling {
       this.scene.scrollTop = this.wanted;
       this.wanted = null;
     }
-    this.set(this.scene.scrollTop);
+    this.put(this.scene.scrollTop);
   }
 
   private scrollToPending(): void {
@@ -65,7 +68,7 @@ export class Scrolling {
     if (pending === null || item === undefined) {
       return;
     }
-    // Ranks above it whose lanes are on their way will push it down: until then it is only shown where it is now.
+    // Ranks above it whose lanes are on their way will push it down, and so do rows that a narrower window needs, and pipelines.
     const isMoving = tree.items.some(
       (i) =>
         i.kind === "rank" &&
@@ -74,8 +77,12 @@ export class Scrolling {
         i.rank?.state === "ready" &&
         i.y < item.y,
     );
-    this.pending = isMoving ? pending : null;
+    const now = performance.now();
+    if (!isMoving && pending.until === Infinity) {
+      pending.until = now + KEEP_MS;
+    }
     this.scene.scrollTo(item, pending.row);
+    this.pending = now < pending.until ? pending : null;
   }
 
   by(region: Region, px: number): void {
@@ -85,8 +92,13 @@ export class Scrolling {
     this.set(this.scene.scrollTop + (region.isPins ? 0 : px));
   }
 
-  /** Of the list. */
+  /** Of the list, by the user: whatever was to come is forgotten. */
   set(top: number): void {
+    this.pending = null;
+    this.put(top);
+  }
+
+  private put(top: number): void {
     const { scene } = this;
     const { scroller } = this.parts;
     scene.scrollTop = top;

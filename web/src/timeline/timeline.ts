@@ -237,6 +237,12 @@ export class Timeline {
   }
 
   resize(): void {
+    this.measure();
+    this.relay();
+  }
+
+  /** The place that the page gives it. */
+  private measure(): void {
     const { parts, scene } = this;
     const scale = Math.max(1, window.devicePixelRatio || 1);
     const width = Math.max(LEAST_WIDTH_PX, parts.scroller.clientWidth - labelWidth.get());
@@ -250,11 +256,11 @@ export class Timeline {
       viewport.resize(width);
       parts.resizeCanvases(width, height, scale);
     }
-    this.relay();
   }
 
   private layout(): void {
     this.isTreeDirty = false;
+    this.measure(); // a page that was just opened has its height in the frame after, and rows are scrolled to by it
     tree.layout(layoutInput());
     followExtent();
     for (const item of tree.items) {

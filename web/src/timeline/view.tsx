@@ -8,7 +8,7 @@ import type { Ref } from "../api/types";
 import { fail } from "../model/notices";
 import { box, boxLocked, ranks, selected } from "../model/session";
 import { wantLanes } from "../model/tree";
-import { minimapLanes } from "./data";
+import { deviceLanes } from "./data";
 import type { PipelineHit } from "./pipeline_lane";
 import { viewport } from "../model/timeline";
 import type { Item } from "../model/lanes";
@@ -143,7 +143,7 @@ async function clickPipeline(timeline: Timeline, hit: PipelineHit): Promise<void
     return;
   }
   await wantLanes(rank.key);
-  const lanes = minimapLanes(rank.key).map((lane) => ({ rank: rank.key, lane, rows: null }));
+  const lanes = deviceLanes(rank.key).map((lane) => ({ rank: rank.key, lane, rows: null }));
   if (!boxLocked.get()) {
     box.set({ from, to, lanes: lanes.length > 0 ? lanes : null });
   }
