@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Table } from "../src/api/types";
-import { linksOf, pairsOf, strangerOf, strangersOf } from "../src/pages/communication_model";
+import {
+  groupOfRanks,
+  linksOf,
+  pairsOf,
+  strangerOf,
+  strangersOf,
+} from "../src/pages/communication_model";
 
 const tableOf = (columns: string[], rows: Table["rows"]): Table => ({
   name: "",
@@ -46,4 +52,19 @@ test("links to places whose rank is not known stand behind the ranks of the matr
   );
   assert.equal(strangerOf(strangers, 0), undefined);
   assert.deepEqual(strangerOf(strangers, pairs[3].source), { group: "tp", place: 2 });
+});
+
+test("a group of ranks leads to its communicator, whatever order its ranks are in", () => {
+  const mapping = tableOf(
+    ["type", "rank_set", "group_name"],
+    [
+      ["p2p", "(0,2)", "single"],
+      ["collective", "(0,2)", "dp of 0"],
+      ["collective", "(1,3)", "dp of 1"],
+      ["collective", "(0,1,2,3)", "world"],
+    ],
+  );
+  assert.equal(groupOfRanks(mapping, ["2", "0"]), "dp of 0");
+  assert.equal(groupOfRanks(mapping, ["0", "2", "1", "3"]), "world");
+  assert.equal(groupOfRanks(mapping, ["0", "1"]), null);
 });

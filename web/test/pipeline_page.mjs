@@ -352,7 +352,7 @@ const point = async (page, row, ms, of = 330) => {
   const row = await page.locator(".chart .names div:not(.heading)").last().boundingBox();
   await page.mouse.click(chart.x + chart.width / 3, row.y + row.height / 2);
   await page.waitForFunction(() => location.hash.includes("tl.sel="));
-  const lane = page.locator(".tl-row", { hasText: "MSTX domain" });
+  const lane = page.locator(".tl-row", { hasText: /default$/ });
   await lane.first().waitFor();
   await page.waitForTimeout(500);
   const list = await page.locator(".tl-scroll").boundingBox();

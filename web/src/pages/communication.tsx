@@ -7,7 +7,7 @@ import { useBaseline } from "../model/baseline";
 import { notify } from "../model/notices";
 import { firstCapture } from "../model/captures";
 import { ranks, session } from "../model/session";
-import { findInCommunication } from "../model/timeline";
+import { findInCommunication, groupInCommunication } from "../model/timeline";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { DataTable } from "../panels/table";
@@ -16,6 +16,7 @@ import { BaselinePicker } from "./beside_table";
 import { Matrix } from "./communication_matrix";
 import {
   choiceBeside,
+  groupOfRanks,
   groupsOf,
   TOTAL,
   type Beside,
@@ -61,6 +62,7 @@ export function CommunicationPage() {
     }
   }, [wanted]);
   const found = useTables();
+  useGroupOf(found.mapping);
   const choices = useChoices(found);
   const base = useBeside(found, choices);
   useMissing(wanted, found.table, choices.ops);
@@ -75,6 +77,23 @@ export function CommunicationPage() {
       )}
     </main>
   );
+}
+
+/** The communicator that another page named by its ranks, once it is known which that is. */
+function useGroupOf(mapping: Table | null): void {
+  const members = useAtom(groupInCommunication);
+  useEffect(() => {
+    if (members === null || mapping === null) {
+      return;
+    }
+    groupInCommunication.set(null);
+    const group = groupOfRanks(mapping, members);
+    if (group === null) {
+      notify("info", t("where.no-communicator", members.join(", ")));
+    } else {
+      change({ view: "duration", step: "", group, op: TOTAL });
+    }
+  }, [members, mapping]);
 }
 
 /** Tables of the view that is shown. */

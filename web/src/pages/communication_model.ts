@@ -328,6 +328,25 @@ export function groupsOf(mapping: Table | null, used: string[]): GroupName[] {
   return used.map((name) => by.get(name) ?? { name, text: name, isP2p: false });
 }
 
+/** The communicator of exactly these ranks; of several the one for data rather than for single sends. */
+export function groupOfRanks(mapping: Table, members: readonly string[]): string | null {
+  const [name, set, type] = [
+    reader(mapping, "group name"),
+    reader(mapping, "rank set"),
+    reader(mapping, "type"),
+  ];
+  const wanted = [...members].map(Number).sort((a, b) => a - b);
+  const found = mapping.rows.filter(
+    (row) =>
+      [...text(set(row)).matchAll(/\d+/g)]
+        .map(Number)
+        .sort((a, b) => a - b)
+        .join() === wanted.join(),
+  );
+  const best = found.find((row) => text(type(row)) !== "p2p") ?? found[0];
+  return best === undefined ? null : text(name(best));
+}
+
 /** The baseline's tables, and what of them is the same choice. */
 export interface Beside {
   table: Table;

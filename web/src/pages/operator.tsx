@@ -54,7 +54,11 @@ const DETAIL_SORT = { column: "duration", desc: true };
 const FRESH = { sort: DETAIL_SORT, filter: {} };
 type GroupBy = keyof typeof GROUPS;
 const TOPS = ["5", "15", "50", "100", "all"] as const;
-type Top = (typeof TOPS)[number];
+/** "all", or how many; any number can be typed. */
+type Top = string;
+
+export const isTop = (text: string | undefined): text is Top =>
+  text === "all" || /^[1-9]\d{0,5}$/.test(text ?? "");
 
 interface State {
   rank: string;
@@ -78,7 +82,7 @@ const part = {
     state.set({
       rank: from.rank ?? "",
       by: from.by !== undefined && from.by in GROUPS ? (from.by as GroupBy) : "types",
-      top: TOPS.find((n) => n === from.top) ?? "15",
+      top: isTop(from.top) ? from.top : "15",
     }),
 };
 
@@ -106,8 +110,17 @@ export function OperatorPage() {
         <Segments
           label={t("operator.top")}
           value={top}
-          options={TOPS.map((n) => [n, n === "all" ? t("operator.all") : n] as const)}
+          options={TOPS.map((n): [Top, string] => [n, n === "all" ? t("operator.all") : n])}
           onChange={(next) => change({ top: next })}
+        />
+        <input
+          type="number"
+          class="short"
+          min={1}
+          aria-label={t("operator.top-other")}
+          placeholder={t("operator.top-other")}
+          value={TOPS.some((n) => n === top) ? "" : top}
+          onChange={(e) => isTop(e.currentTarget.value) && change({ top: e.currentTarget.value })}
         />
       </div>
       <RankGate rank={rank}>

@@ -3,7 +3,8 @@ import { useMemo, useState } from "preact/hooks";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, exact, percent, significant, unitFor } from "../base/time";
-import { ranks as known } from "../model/session";
+import { ranks as known, tab } from "../model/session";
+import { groupInCommunication } from "../model/timeline";
 import { useScale } from "../panels/chart_heat";
 import { useColours, type Hit } from "../panels/drawing";
 import { Failed } from "../panels/empty";
@@ -265,25 +266,37 @@ function Plot(p: PlotProps) {
             height={room.height}
           />
         </div>
-        <Largest boxes={shown} many={many} kept={kept} unit={written.unit} />
+        <Largest boxes={shown} many={many} kept={kept} unit={written.unit} go={go} />
       </div>
       <p class="quiet">{t("where.hint")}</p>
-      {kept !== null && <Kept box={kept} lines={about(kept)} title={titleOf(kept, many)} go={go} />}
+      {kept !== null && (
+        <Kept
+          box={kept}
+          lines={about(kept)}
+          title={titleOf(kept, many)}
+          go={go}
+          groups={many
+            .map((kind) => [kind, membersOf(p.groups, kind, kept.spot.rank)] as const)
+            .filter(([, members]) => members.length > 1)}
+        />
+      )}
     </>
   );
 }
 
-/** Those with most of it; a click keeps one. */
+/** Those with most of it; a click keeps one, a double click goes there. */
 function Largest({
   boxes,
   many,
   kept,
   unit,
+  go,
 }: {
   boxes: Box[];
   many: readonly Dimension[];
   kept: Box | null;
   unit: string;
+  go: (box: Box) => void;
 }) {
   const most = useMemo(
     () =>
@@ -307,6 +320,7 @@ function Largest({
             class="flat"
             aria-pressed={box === kept}
             onClick={() => change({ at: box === kept ? "" : box.spot.rank })}
+            onDblClick={() => go(box)}
           >
             <span>{titleOf(box, many)}</span>
             <span>{`${significant(box.value!)} ${unit}`}</span>
@@ -375,17 +389,19 @@ function figureText(metric: Metric, value: number | undefined): string {
   return text[metric.unit](value);
 }
 
-/** A rank that is kept, in words; its groups are filters. */
+/** A rank that is kept, in words, with the communication of each of its groups one click away. */
 function Kept({
   box,
   title,
   lines,
   go,
+  groups,
 }: {
   box: Box;
   title: string;
   lines: Hit["lines"];
   go: (box: Box) => void;
+  groups: readonly (readonly [Dimension, readonly string[]])[];
 }) {
   return (
     <div class="controls-row" role="status">
@@ -398,6 +414,18 @@ function Kept({
       <button type="button" onClick={() => go(box)}>
         {t("where.go")}
       </button>
+      {groups.map(([kind, members]) => (
+        <button
+          key={kind}
+          type="button"
+          onClick={() => {
+            groupInCommunication.set(members);
+            tab.set("communication");
+          }}
+        >
+          {t("where.communication", kind.toUpperCase())}
+        </button>
+      ))}
       <button type="button" onClick={() => change({ at: "" })}>
         {t("frame.close")}
       </button>

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { percent, unitFor, significant, exact } from "../base/time";
 import { cut, ticksOf, type Pen } from "../base/pen";
 import type { ViewerTheme } from "../base/theme";
+import { t } from "../words";
 import { Drawing, Legend, useOff, type Hit, type Size } from "./drawing";
 
 export interface Series {
@@ -30,32 +31,62 @@ export interface StackedBarsProps {
   height: number;
 }
 
+/** Bars that stand for `each` neighbours, so that none is thinner than two pixels: the largest of them, or the one that is marked. */
+export function thinned(
+  bars: readonly Bar[],
+  room: number,
+  heightOf: (bar: Bar) => number,
+): { bars: readonly Bar[]; each: number } {
+  const each = Math.ceil(bars.length / Math.max(1, Math.floor(room / 2)));
+  if (each <= 1) {
+    return { bars, each: 1 };
+  }
+  const out: Bar[] = [];
+  for (let i = 0; i < bars.length; i += each) {
+    const some = bars.slice(i, i + each);
+    out.push(
+      some.find((bar) => bar.isMarked === true) ??
+        some.reduce((a, b) => (heightOf(b) > heightOf(a) ? b : a)),
+    );
+  }
+  return { bars: out, each };
+}
+
 const LEFT = 64;
 const RIGHT = 44;
 const TOP = 10;
 const BOTTOM = 36;
 
-export function StackedBars({ title, bars, series, lines = [], axis, height }: StackedBarsProps) {
+export function StackedBars({
+  title,
+  bars: all,
+  series,
+  lines = [],
+  axis,
+  height,
+}: StackedBarsProps) {
   const [off, toggle] = useOff();
   const partsOn = series.map((_, i) => !off.has(i));
   const linesOn = lines.map((_, i) => !off.has(series.length + i));
-  const most = useMemo(
-    () =>
-      Math.max(
-        0,
-        ...bars.map((b) =>
-          b.parts.reduce<number>((sum, v, i) => sum + (partsOn[i] ? (v ?? 0) : 0), 0),
-        ),
-      ),
-    [bars, off],
-  );
+  const heightOf = (b: Bar): number =>
+    b.parts.reduce<number>((sum, v, i) => sum + (partsOn[i] ? (v ?? 0) : 0), 0);
+  const most = useMemo(() => all.reduce((a, b) => Math.max(a, heightOf(b)), 0), [all, off]);
+  const kept = useMemo(() => new Map<number, ReturnType<typeof thinned>>(), [all, off]);
+  const shownIn = (size: Size): ReturnType<typeof thinned> => {
+    const room = size.width - LEFT - right;
+    const found = kept.get(room) ?? thinned(all, room, heightOf);
+    kept.set(room, found);
+    return found;
+  };
   const unit = unitFor(most);
   const right = lines.length > 0 ? RIGHT : 12;
-  const slot = (size: Size): number => (size.width - LEFT - right) / Math.max(1, bars.length);
+  const slot = (size: Size): number =>
+    (size.width - LEFT - right) / Math.max(1, shownIn(size).bars.length);
   const yOf = (v: number, size: Size): number =>
     size.height - BOTTOM - (most > 0 ? v / most : 0) * (size.height - TOP - BOTTOM);
   const draw = (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null): void => {
     axes(pen, size, colours, most / unit.ns, unit.name, right, lines.length > 0);
+    const { bars, each } = shownIn(size);
     const w = slot(size);
     const gap = w > 8 ? Math.min(w * 0.25, 24) : w > 3 ? 1 : 0;
     const wide = Math.min(w - gap, 64);
@@ -105,7 +136,7 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
         }
       }
     });
-    const widest = Math.max(0, ...bars.map((b) => pen.widthOf(b.label)));
+    const widest = bars.reduce((a, b) => Math.max(a, pen.widthOf(b.label)), 0);
     const every = Math.max(1, Math.ceil((Math.min(widest, 96) + 12) / w));
     for (let i = 0; i < bars.length; i += every) {
       pen.text(LEFT + (i + 0.5) * w, size.height - BOTTOM + 11, cut(pen, bars[i].label, 96), {
@@ -113,11 +144,12 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
         align: "center",
       });
     }
-    pen.text(LEFT, size.height - 7, axis, { fill: colours.quiet });
+    const name = each > 1 ? t("chart.thinned", axis, String(each)) : axis;
+    pen.text(LEFT, size.height - 7, name, { fill: colours.quiet });
   };
   const hit = (x: number, y: number, size: Size): Hit | null => {
     const i = Math.floor((x - LEFT) / slot(size));
-    const bar = bars[i];
+    const bar = shownIn(size).bars[i];
     if (bar === undefined || x < LEFT || y < TOP) {
       return null;
     }
@@ -155,7 +187,7 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
         height={height}
         draw={draw}
         hit={hit}
-        deps={[bars, series, lines, off, axis]}
+        deps={[all, series, lines, off, axis]}
       />
     </figure>
   );
