@@ -467,6 +467,9 @@ test("all pipelines stand below one another; stages that nobody measured get a r
     makeScene(view, SHAPES, 10).height < scene.height,
     "lower rows where there is little room",
   );
+  const roomy = makeScene(view, SHAPES, 2 * scene.height);
+  assert.ok(roomy.blockH > 1.9 * scene.blockH && roomy.height <= 2 * scene.height, "higher ones");
+  assert.equal(makeScene(view, SHAPES, 100 * scene.height).blockH, 4 * scene.blockH);
 });
 
 test("what a stage waited for the longest", () => {

@@ -15,7 +15,7 @@ import { language, t } from "../words";
 import { Bottom } from "./pipeline_bottom";
 import { offerPictures, pipelineCommands, type OnPage } from "./pipeline_commands";
 import { Controls } from "./pipeline_controls";
-import { columnsFor, factsOf } from "./pipeline_figures";
+import { columnsFor, factsOf, NARROW_PX } from "./pipeline_figures";
 import { cluster, job } from "./job_state";
 import {
   arrows,
@@ -152,7 +152,7 @@ function useChartView(
       shapes: known.shapes,
       scroller: scroller.current,
       zoomsOnDouble: false,
-      columns: columnsFor(null, figures.get()),
+      columns: columnsFor(null, figures.get(), innerWidth < NARROW_PX),
       room: () => roomIn(scroller.current),
       onClick: (target, event) =>
         clicked(made, now.current!, target, event.shiftKey || event.ctrlKey || event.metaKey),
@@ -174,11 +174,22 @@ interface Before {
   choice: Choice;
 }
 
+function useNarrow(): boolean {
+  const [isNarrow, set] = useState(innerWidth < NARROW_PX);
+  useEffect(() => {
+    const look = (): void => set(innerWidth < NARROW_PX);
+    addEventListener("resize", look);
+    return () => removeEventListener("resize", look);
+  }, []);
+  return isNarrow;
+}
+
 /** Shows what is drawn; gives the facts that are said of it. */
 function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): string[] {
   const known = useAtom(session);
   const colours = useAtom(theme);
   const withFigures = useAtom(figures);
+  const isNarrow = useNarrow();
   const lang = useAtom(language);
   const [facts, setFacts] = useState<string[]>([]);
   const before = useRef<Before | null>(null);
@@ -209,7 +220,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
     made.setTexts(
       chartWords(known),
       chartTexts(sim?.under ?? "none"),
-      columnsFor(made.view, withFigures),
+      columnsFor(made.view, withFigures, isNarrow),
     );
     takeWantedWindow(made, drawn);
     const said = factsOf(drawn, made.view, sim);
@@ -217,7 +228,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
     showLegend(made);
     setFacts(said);
     goBack(made);
-  }, [drawn, known, lang, withFigures]);
+  }, [drawn, known, lang, withFigures, isNarrow]);
   useEffect(() => {
     if (view.current !== null && drawn !== null && known !== null) {
       view.current.setTheme(colours);

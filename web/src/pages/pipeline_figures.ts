@@ -8,8 +8,11 @@ import type { Drawn, Simulated, Under } from "./pipeline_state";
 
 const LEAST_UNIT_NS = 1e3;
 
+/** Pages that are narrower leave the chart more room: the table below says the rest. */
+export const NARROW_PX = 1100;
+
 /** The columns of a view; with `all` false the busy share alone. */
-export function columnsFor(view: View | null, all: boolean): Column[] {
+export function columnsFor(view: View | null, all: boolean, isNarrow = false): Column[] {
   const rows = view?.rows ?? [];
   const most = Math.max(1, ...rows.map((r) => Math.max(r.otherNs, ...r.causeNs)));
   const unit = unitFor(Math.max(most, LEAST_UNIT_NS));
@@ -22,11 +25,11 @@ export function columnsFor(view: View | null, all: boolean): Column[] {
   return all
     ? [
         busy,
-        ...(view?.hasOthers === true ? [otherColumn(most, unit)] : []),
-        causeColumn(0, "pipeline.warm-up", 80, most, unit),
+        ...(view?.hasOthers === true && !isNarrow ? [otherColumn(most, unit)] : []),
+        ...(isNarrow ? [] : [causeColumn(0, "pipeline.warm-up", 80, most, unit)]),
         causeColumn(1, "pipeline.stall", 80, most, unit),
         waitsColumn(),
-        causeColumn(2, "pipeline.cool-down", 88, most, unit),
+        ...(isNarrow ? [] : [causeColumn(2, "pipeline.cool-down", 88, most, unit)]),
         imbalanceColumn(rows),
       ]
     : [busy];

@@ -303,12 +303,16 @@ function Body({ state, box }: { state: GridState; box: Box }) {
   );
 }
 
+/** Windows that are higher than that have higher tables. */
+const USUAL_WINDOW_PX = 1000;
+
 /** As high as its rows, up to so many; not limited: as its place is. */
 function heightOf({ options, shown, headPx }: GridState): Record<string, string> {
   if (options.maxRows === undefined) {
     return {};
   }
-  const n = shown.total === 0 ? EMPTY_ROWS : Math.max(2, Math.min(options.maxRows, shown.total));
+  const most = Math.floor(options.maxRows * Math.max(1, innerHeight / USUAL_WINDOW_PX));
+  const n = shown.total === 0 ? EMPTY_ROWS : Math.max(2, Math.min(most, shown.total));
   return { height: `${headPx + n * ROW_PX + 2}px`, flex: "none" };
 }
 

@@ -25,6 +25,8 @@ export const HEADING_H = 24;
 export const N_PART_ROWS = 3;
 /** Where not all rows fit, the first blocks that are no higher. */
 const ROOMY = 16;
+/** So many times as high as usual rows are where there is room for it. */
+const MOST_GROWTH = 4;
 
 /** Work in no op lies at the foot of its row (ps_other_work_height). */
 export const otherWorkH = (blockH: number): number => (blockH > 9 ? blockH / 3 : 3);
@@ -36,7 +38,7 @@ export function tierSpan(tier: number, blockH: number): [top: number, height: nu
 }
 
 /** `room`: blocks of few rows are made lower, down to where their names can still be read, so that all rows or more of them fit
- * in so many pixels. */
+ * in so many pixels; and higher where those pixels are more than all rows need. */
 export function makeScene(view: View, shapes: Shapes, room = Infinity): Scene {
   const { sizes, name_height: least } = shapes;
   const usual = Math.max(
@@ -47,11 +49,20 @@ export function makeScene(view: View, shapes: Shapes, room = Infinity): Scene {
     .slice(usual)
     .filter(([, block], i) => i === 0 || block >= least)
     .map((size) => sceneOf(view, size));
+  if (room < Infinity && scenes[0].height > 0 && scenes[0].height < room) {
+    return sceneOf(view, grown(sizes[usual], Math.min(MOST_GROWTH, room / scenes[0].height)));
+  }
   return (
     scenes.find((s) => s.height <= room) ??
     scenes.find((s) => s.blockH <= ROOMY && room < Infinity) ??
     scenes[0]
   );
+}
+
+/** Lanes so many times as high; what parts them stays. */
+function grown([mostRows, block, between, lower, transfers, below]: RowSize, by: number): RowSize {
+  const times = (height: number): number => Math.floor(height * by);
+  return [mostRows, times(block), between, times(lower), times(transfers), below];
 }
 
 function sceneOf(view: View, size: RowSize): Scene {
