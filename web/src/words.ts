@@ -769,7 +769,7 @@ const WORDS = {
   "memory.stream": ["stream", "Stream"],
   "memory.component": ["component", "组件"],
   "memory.of-baseline": ["(baseline)", "（基线）"],
-  "memory.curve": ["Memory over time (drag to zoom, double click for everything)", "内存曲线（拖动缩放，双击显示全部）"],
+  "memory.curve": ["Memory over time (drag to zoom, right button back, double click for everything)", "内存曲线（拖动缩放，右键返回，双击显示全部）"],
   "memory.span": ["{0} to {1}", "{0} 至 {1}"],
   "memory.reset": ["Everything", "全部"],
   "memory.to-timeline": ["Show in the timeline", "在时间线中显示"],

@@ -667,6 +667,30 @@ const ITEMS = {
       await v.page.locator(".detail .ref", { hasText: link.ref.name }).first().waitFor();
     }
   },
+
+  "curves: drag to zoom, right button one zoom back": async () => {
+    await v.goto("&tab=memory");
+    const curves = v.page.locator("#page-memory .curves").first();
+    const empty = v.page.locator("#page-memory .empty").first();
+    await curves.or(empty).first().waitFor();
+    if ((await curves.count()) === 0) {
+      throw new Skip("no memory in the capture");
+    }
+    const { x, y, width } = await curves.boundingBox();
+    const zoom = async (from, to) => {
+      const before = v.page.url();
+      await v.drag([x + width * from, y + 80], [x + width * to, y + 80]);
+      await v.page.waitForFunction((was) => location.href !== was, before);
+      return (await v.state("mem")).span;
+    };
+    const first = await zoom(0.2, 0.8);
+    assert.notEqual(await zoom(0.3, 0.6), first);
+    await curves.click({ button: "right", position: { x: width / 2, y: 80 } });
+    assert.equal((await v.state("mem")).span, first);
+    await curves.click({ button: "right", position: { x: width / 2, y: 80 } });
+    assert.equal((await v.state("mem")).span, undefined, "everything");
+    await v.goto("&tab=timeline");
+  },
 };
 
 let failed = 0;

@@ -1,5 +1,5 @@
-/** Curves over time (uPlot): colours of the theme, drag to zoom, double click back, a legend that takes curves out, shaded
- * spans, points that stand out. */
+/** Curves over time (uPlot): colours of the theme, drag to zoom, right button back, double click to all of it, a legend that takes curves
+ * out, shaded spans, points that stand out. */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -52,8 +52,13 @@ export function Curves(p: CurvesProps) {
   const [off, toggle] = useOff();
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const before = useRef<CurvesProps["span"][]>([]);
+  const zoom = (to: CurvesProps["span"]): void => {
+    before.current.push(p.span);
+    p.onSpan(to);
+  };
   const latest = useRef(p);
-  latest.current = p;
+  latest.current = { ...p, onSpan: zoom };
 
   useLayoutEffect(() => {
     const node = box.current!;
@@ -100,6 +105,10 @@ export function Curves(p: CurvesProps) {
         class="curves"
         role="img"
         aria-label={p.title}
+        onContextMenu={(e) => {
+          e.preventDefault();
+          p.onSpan(before.current.pop() ?? null);
+        }}
         style={
           p.height === "fill" ? { flex: "1 1 0", minHeight: "160px" } : { height: `${p.height}px` }
         }
