@@ -307,6 +307,10 @@ for threads in 1 2 8; do
     cmp "$T/threads.1" "$T/threads.$threads"
 done
 
+# A replay that takes longer than the step did leaves nothing to the host, and no time below zero.
+"$PIPESCOPE_BIN" simulate dualpipev --pp 4 --microbatches 10 --dp 2 --steps 3 --jitter 5 --slow-stage 2:1.3 --profile "$T/longer" --quiet > /dev/null
+expect 0 "none seen: a step replayed without them takes" whatif "$T/longer"
+
 # Charts of any capture: the stage that is planted is found under every schedule.
 for schedule in gpipe 1f1b "interleaved --chunks 2" zb-h1 zb-h2 zb-v "interleaved-zb --chunks 2" dualpipe dualpipev "looped-bfs --chunks 2"; do
     rm -rf "$T/marks"

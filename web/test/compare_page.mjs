@@ -173,7 +173,7 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
   await page.locator("dialog .open-another summary").click();
   await page.locator("dialog .open-another li", { hasText: old }).waitFor();
   await shot(page, "captures.png");
-  const field = page.locator("dialog .open-another input");
+  const field = page.locator("dialog .open-another input:not([type=file])");
   await field.fill("/etc");
   await page.locator("dialog .open-another button[type=submit]").click();
   await page.locator(".toast", { hasText: "not below a folder that is served" }).waitFor();

@@ -254,6 +254,10 @@ export class Stage extends Viewer {
     const row = this.listed(id);
     const plot = await this.page.locator(".tl-over").boundingBox();
     await this.page.mouse.move(plot.x + 300, plot.y + plot.height - 20);
+    if ((await row.count()) === 0) {
+      await this.page.mouse.wheel(0, -1e6); // it may lie above
+      await this.settle();
+    }
     for (let i = 0; i < 100 && (await row.count()) === 0; i++) {
       await this.page.mouse.wheel(0, 250);
       await this.settle();

@@ -193,6 +193,31 @@ static void judge_lengths(const ps_whatif *w, cause *c) {
                      "同一 microbatch 前向与反向时长的相关系数（各 worker 的中位数）"));
 }
 
+/* The replay may take longer than the step did: an op waits there for all that it depends on. */
+static void put_host_evidence(const ps_whatif *w, cause *c) {
+    const ps_lang lang = w->lang;
+    if (w->measured_ns < w->real_ns) {
+        (void)snprintf(c->evidence, sizeof c->evidence,
+                       PS_SAY(lang, "none seen: a step replayed without them takes %s, measured %s",
+                              "未见：不计停顿的重放中每个 step 为 %s，实测 %s"),
+                       say(w->real_ns).text, say(w->measured_ns).text);
+        return;
+    }
+    (void)snprintf(
+        c->evidence, sizeof c->evidence,
+        PS_SAY(lang,
+               "%s of a step of %s pass between the end of what an op waits for and its start%s",
+               "%s（每个 step %s 中）处于算子所等待者结束与算子开始之间%s"),
+        say(w->measured_ns - w->real_ns).text, say(w->measured_ns).text,
+        w->js->clocks_apart[0] != '\0'
+            ? PS_SAY(lang, ", or between clocks that are apart", "，或处于尚未对齐的时钟之间")
+        : w->js->has_unknown_work ? PS_SAY(lang, ", or is work that no op of the chart holds",
+                                           "，或是流水线图中没有的工作")
+        : w->js->has_comm         ? ""
+                          : PS_SAY(lang, "; communication is no op here and may be a part of it",
+                                   "；通信在此不是算子，可能是其中一部分"));
+}
+
 static void judge_host(const ps_whatif *w, cause *c) {
     const ps_lang lang = w->lang;
     *c = (cause){.name = "host",
@@ -211,19 +236,7 @@ static void judge_host(const ps_whatif *w, cause *c) {
                           "算子在其所等待者结束之后才开始"));
     (void)snprintf(c->without, sizeof c->without, "%s",
                    PS_SAY(lang, "with every op started at once", "每个算子立即开始时"));
-    (void)snprintf(
-        c->evidence, sizeof c->evidence,
-        PS_SAY(lang,
-               "%s of a step of %s pass between the end of what an op waits for and its start%s",
-               "%s（每个 step %s 中）处于算子所等待者结束与算子开始之间%s"),
-        say(w->measured_ns - w->real_ns).text, say(w->measured_ns).text,
-        w->js->clocks_apart[0] != '\0'
-            ? PS_SAY(lang, ", or between clocks that are apart", "，或处于尚未对齐的时钟之间")
-        : w->js->has_unknown_work ? PS_SAY(lang, ", or is work that no op of the chart holds",
-                                           "，或是流水线图中没有的工作")
-        : w->js->has_comm         ? ""
-                          : PS_SAY(lang, "; communication is no op here and may be a part of it",
-                                   "；通信在此不是算子，可能是其中一部分"));
+    put_host_evidence(w, c);
 }
 
 /* The line of least squares through the steps: its rise over all of them, where it explains half of their variance. */
