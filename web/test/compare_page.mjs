@@ -142,6 +142,11 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
     assert.ok((await headsOf(beside.first())).some((h) => / difference/.test(h)));
     await shot(page, `compare-${name}.png`);
   }
+  // What the capture is does not count the ranks of the baseline.
+  const { ranks: all } = await api("ranks");
+  const facts = await page.locator("#page-summary dl.facts dd").allTextContents();
+  assert.equal(facts[0], String(all.filter((r) => r.cluster === 0).length), facts.join(" "));
+  assert.ok(!facts.some((fact) => fact.endsWith("/old")), facts.join(" "));
   // Without the baseline the tables are as ever; the address remembers it.
   await page.locator("#page-communication select").last().selectOption("none");
   await page

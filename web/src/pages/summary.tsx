@@ -57,7 +57,7 @@ export function SummaryPage() {
   );
   return (
     <main class="page">
-      <BaseInfo steps={steps} />
+      <BaseInfo own={own} steps={steps} />
       <Beside now={own} error={base === null ? null : compared.error} />
       <Findings view="cluster_advice" verdict="cluster_verdict" title={t("summary.findings")} />
       {reply.error !== null ? (

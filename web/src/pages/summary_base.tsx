@@ -3,7 +3,6 @@ import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { bytesText, grouped } from "../base/format";
 import { duration } from "../base/time";
-import { openCaptures } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { language, t, type Word } from "../words";
 import { captureFacts } from "./capture_facts";
@@ -18,8 +17,9 @@ function Fact({ name, value }: { name: Word; value: string }) {
   );
 }
 
-export function BaseInfo({ steps }: { steps: Table | null }) {
-  const known = useAtom(ranks);
+/** `own`: the capture that the page's tables are of; others that are open, as a baseline, are not counted. */
+export function BaseInfo({ own, steps }: { own: number; steps: Table | null }) {
+  const known = useAtom(ranks).filter((r) => r.cluster === own);
   const opened = useAtom(session)!;
   const facts = captureFacts(known);
   const marks = known.find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
@@ -55,12 +55,7 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
         <Fact name="summary.communication" value={t(`comm.from-marks-${marks}`)} />
       )}
       <Fact name="summary.format" value={[...new Set(known.map((r) => r.format))].join(", ")} />
-      <Fact
-        name="summary.path"
-        value={openCaptures(opened)
-          .map(([, path]) => path)
-          .join(", ")}
-      />
+      <Fact name="summary.path" value={opened.clusters[own]?.path ?? ""} />
     </dl>
   );
 }
