@@ -22,7 +22,7 @@ const PICTURES = {
     act: (page) => page.waitForSelector("#page-whatif .facts"),
   },
   "viewer-query": {
-    height: 900,
+    height: 800,
     hash: `tab=query&sql.q=${encodeURIComponent(`SELECT rank, name, count(*) AS calls, sum(dur_ns) AS total_ns
 FROM slice
 WHERE rank IN (1, 2)
