@@ -51,7 +51,7 @@ static void ask(const ps_timeline *timelines, size_t n, const ps_part *parts) {
         lists[i] = &timelines[i];
         workers[i] = (ps_job_worker){.rank = parts[i].rank, .stage = (int32_t)i};
     }
-    if (ps_worker_steps_make(lists, workers, n, n % 2 == 0, &js, &err) == PS_OK) {
+    if (ps_worker_steps_make(lists, workers, n, n % 2 == 0, PS_ENGLISH, &js, &err) == PS_OK) {
         require(js.n_steps > 0);
         if (ps_whatif_measure(&js, &w, &err) == PS_OK) {
             require(w.ideal_ns > 0 && w.real_ns >= 0);

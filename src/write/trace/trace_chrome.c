@@ -57,9 +57,15 @@ static void put_chrome_text(chrome_rank *r, ps_str s) {
     ps_json_str_n(r->j, ps_trace_text(r->t, s), ps_trace_text_len(r->t, s));
 }
 
+/* A text that had no room makes the output one that failed: it would be shorter without a word. */
+static void clear_chrome_scratch(chrome_rank *r) {
+    r->j->out->failed = r->j->out->failed || !ps_buf_ok(&r->scratch);
+    ps_buf_clear(&r->scratch);
+}
+
 static void put_chrome_scratch(chrome_rank *r) {
     ps_json_str_n(r->j, ps_buf_str(&r->scratch), r->scratch.len);
-    ps_buf_clear(&r->scratch);
+    clear_chrome_scratch(r);
 }
 
 #define put_key_text(r, key, text) (ps_json_key((r)->j, key), ps_json_str((r)->j, (text)))
@@ -416,7 +422,7 @@ static bool put_arg_key(chrome_rank *r, ps_str key, ps_arg_names *names) {
     }
     bool ok = ps_arg_names_next(names, r->t, key, &r->scratch);
     ps_json_name(r->j, ps_buf_str(&r->scratch), r->scratch.len);
-    ps_buf_clear(&r->scratch);
+    clear_chrome_scratch(r);
     return ok;
 }
 

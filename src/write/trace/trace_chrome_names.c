@@ -20,6 +20,12 @@ static ps_json_piece keep_chrome_name(ps_chrome_names *m) {
     return f;
 }
 
+/* It was not needed; what had no room is told. */
+static void drop_chrome_name(ps_chrome_names *m, bool *nomem) {
+    *nomem = *nomem || !ps_buf_ok(&m->scratch);
+    ps_buf_clear(&m->scratch);
+}
+
 /* The same as a JSON string. */
 static ps_json_piece keep_as_string(ps_chrome_names *m) {
     ps_json_piece raw = keep_chrome_name(m);
@@ -177,7 +183,7 @@ static bool choose_counter_name(ps_chrome_names *m, uint32_t row, ps_idmap *atte
         if (take_chrome_name(m, group, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
             break;
         }
-        ps_buf_clear(&m->scratch);
+        drop_chrome_name(m, &nomem);
         ps_trace_lane_title(m->t, &m->layout->lanes[row], &m->scratch);
     }
     return ps_idmap_put(attempts, title, attempt) && !nomem;
@@ -245,7 +251,10 @@ static bool add_category(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
         c->shown = keep_as_string(m);
         return c->shown.text != NULL && !nomem && ps_idmap_put(&m->first_rows, text, row);
     }
-    ps_buf_clear(&m->scratch);
+    drop_chrome_name(m, &nomem);
+    if (nomem) {
+        return false;
+    }
     c->first = ps_idmap_get(&m->first_rows, text);
     c->shown = m->categories[c->first].shown;
     c->is_shared = m->categories[c->first].is_shared = true;
@@ -308,7 +317,7 @@ static bool set_apart(ps_chrome_names *m, ps_chrome_category *c) {
         if (take_chrome_name(m, ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
             break;
         }
-        ps_buf_clear(&m->scratch);
+        drop_chrome_name(m, &nomem);
     }
     c->shown = keep_as_string(m);
     return c->shown.text != NULL && !nomem;
