@@ -440,17 +440,17 @@ static bool find_lacks_of_ranks(const ps_info *info, lacks *l) {
         }
         ps_buf_clear(&text);
         ps_info_missing(&info->ranks[i], &text);
+        ok = ps_buf_ok(&text); /* the next rank's begins anew */
         size_t k = 0;
         while (k < l->n && strcmp(ps_buf_str(&l->texts[k]), ps_buf_str(&text)) != 0) {
             k++;
         }
         if (k == l->n && k < MAX_LACKS) {
             ps_buf_add_str(&l->texts[l->n++], ps_buf_str(&text));
-            ok = ps_buf_ok(&l->texts[k]);
+            ok = ok && ps_buf_ok(&l->texts[k]);
         }
         l->kinds[i] = k;
     }
-    ok = ok && ps_buf_ok(&text);
     ps_buf_fini(&text);
     return ok;
 }

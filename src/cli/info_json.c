@@ -96,6 +96,7 @@ static void add_inventory(ps_json *j, const ps_info_rank *r) {
     ps_buf lacks = {0};
     ps_info_missing(r, &lacks);
     add_info_json_text(j, "missing", lacks.len > 0 ? ps_buf_str(&lacks) : NULL);
+    j->out->failed = j->out->failed || !ps_buf_ok(&lacks); /* nothing missing is not the same */
     ps_buf_fini(&lacks);
 }
 
@@ -135,8 +136,10 @@ int ps_info_put_json(ps_cli *cli, const ps_info *info) {
     ps_json_close(&j);
     ps_json_close(&j);
     ps_buf_add_char(&out, '\n');
-    ps_cli_put(cli, ps_buf_str(&out), out.len);
     bool ok = ps_buf_ok(&out);
+    if (ok) {
+        ps_cli_put(cli, ps_buf_str(&out), out.len);
+    }
     ps_buf_fini(&out);
-    return ok ? PS_EXIT_OK : PS_EXIT_FAILED;
+    return ok ? PS_EXIT_OK : ps_cli_fail_nomem(cli);
 }
