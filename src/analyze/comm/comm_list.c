@@ -510,7 +510,8 @@ static void set_ends(collection *c, const ps_comm_op *op, ps_comm_look *look,
 /* Of the operator behind the last one, which it counts. Two looks with one hash are rare, and may both be there twice. */
 static bool keep_look(collection *c, const ps_comm_look *look) {
     ps_comm_list *list = c->list;
-    uint64_t hash = ps_hash64_seeded(look, sizeof *look);
+    uint64_t hash =
+        ps_hash64(look, sizeof *look); /* the same in every run: it decides what is written */
     uint32_t known = ps_idmap_get(&c->looks, hash);
     if (known == PS_IDMAP_NONE || memcmp(&list->looks[known], look, sizeof *look) != 0) {
         known = (uint32_t)list->n_looks;

@@ -162,6 +162,8 @@ ps_code ps_known_schema_read(const ps_master *m, sqlite3 *handle, const char *pa
 }
 
 bool ps_known_schema_lend(const ps_known_schema *k, const ps_master *m, ps_schema *out) {
+    /* Roots go by places: with fewer or more of them they are of other tables. */
+    bool has_roots = m->is_known && m->n + 1 == k->schema.n_tables;
     *out = k->schema;
     out->tables = ps_calloc(k->schema.n_tables, sizeof *out->tables);
     if (out->tables == NULL) {
@@ -169,7 +171,7 @@ bool ps_known_schema_lend(const ps_known_schema *k, const ps_master *m, ps_schem
     }
     for (size_t i = 0; i < out->n_tables; i++) {
         out->tables[i] = k->schema.tables[i];
-        out->tables[i].root = m->is_known && i < m->n ? m->roots[i] : out->tables[i].root;
+        out->tables[i].root = has_roots && i < m->n ? m->roots[i] : out->tables[i].root;
     }
     return true;
 }

@@ -97,9 +97,7 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const ps_modes_ask *ask = mk->ask;
     const ps_cluster *cluster = ps_store_cluster(mk->q->store, ask->cluster);
     if (cluster->n_ranks == 0) {
-        return ps_fail(err, PS_NOTHING, "%s",
-                       PS_SAY(ask->opts.lang, "No profile was found under this path.",
-                              "该路径下未找到采集数据。"));
+        return ps_cluster_say_empty(ask->opts.lang, err);
     }
     if (compares(ask) && !ps_store_is_open(mk->q->store, ask->baseline)) {
         return ps_fail(err, PS_NOT_FOUND, "baseline: there is no cluster %zu", ask->baseline);

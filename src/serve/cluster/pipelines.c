@@ -78,9 +78,7 @@ static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
     const making *m = context;
     const ps_cluster *cluster = ps_store_cluster(m->q->store, m->ask->cluster);
     if (cluster->n_ranks == 0) {
-        return ps_fail(err, PS_NOTHING, "%s",
-                       PS_SAY(m->ask->opts.lang, "No profile was found under this path.",
-                              "该路径下未找到采集数据。"));
+        return ps_cluster_say_empty(m->ask->opts.lang, err);
     }
     ps_pipelines *p = ps_calloc(1, sizeof *p);
     if (p == NULL) {

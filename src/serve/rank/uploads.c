@@ -19,8 +19,7 @@ struct ps_upload {
     ps_uploads *of;
     char *folder; /* NULL: removed */
     char *path;
-    size_t path_room;
-    int fd;            /* -1: complete */
+    int fd;            /* -1: complete; only who holds it writes there and closes it */
     int unfinished[2]; /* file and folder */
     size_t bytes;
     size_t cluster; /* SIZE_MAX: of none yet */
@@ -43,25 +42,19 @@ ps_uploads *ps_uploads_new(size_t max_bytes) {
     return u;
 }
 
-/* With the lock. */
-static void remove_upload(ps_upload *up) {
+/* With the lock. Who holds it may still write into the file that has no name any more. */
+static ps_code remove_upload(ps_upload *up, ps_err *err) {
     if (up->folder == NULL) {
-        return;
+        return PS_OK;
     }
-    if (up->fd >= 0) {
-        (void)close(up->fd);
-        up->fd = -1;
-    }
-    ps_err err = PS_ERR_INIT;
-    if (ps_scratch_end(up->folder, &err) != PS_OK) {
-        /* Nobody is there to be told; the folder is ours alone, and the system's for what is temporary. */
-    }
+    ps_code code = ps_scratch_end(up->folder, err);
     up->folder = NULL;
     ps_unfinished_done(up->unfinished[0]);
     ps_unfinished_done(up->unfinished[1]);
     up->of->bytes -= up->bytes;
     up->of->n--;
     up->bytes = 0;
+    return code;
 }
 
 /* With the lock. Frees those that are removed and that nobody holds. */
@@ -81,7 +74,7 @@ static void sweep_uploads(ps_uploads *u) {
 void ps_uploads_clear(ps_uploads *u) {
     (void)pthread_mutex_lock(&u->lock);
     for (ps_upload *up = u->first; up != NULL; up = up->next) {
-        remove_upload(up);
+        (void)remove_upload(up, NULL);
     }
     sweep_uploads(u);
     (void)pthread_mutex_unlock(&u->lock);
@@ -103,18 +96,20 @@ size_t ps_uploads_room(ps_uploads *u) {
     return room;
 }
 
-void ps_uploads_close(ps_uploads *u, size_t cluster) {
+ps_code ps_uploads_close(ps_uploads *u, size_t cluster, ps_err *err) {
+    ps_code code = PS_OK;
     if (u == NULL) {
-        return;
+        return code;
     }
     (void)pthread_mutex_lock(&u->lock);
     for (ps_upload *up = u->first; up != NULL; up = up->next) {
         if (up->cluster == cluster) {
-            remove_upload(up);
+            code = remove_upload(up, err); /* a capture is one file */
         }
     }
     sweep_uploads(u);
     (void)pthread_mutex_unlock(&u->lock);
+    return code;
 }
 
 static ps_code fail_upload(const char *what, ps_err *err) {
@@ -123,18 +118,26 @@ static ps_code fail_upload(const char *what, ps_err *err) {
                    ps_errno_text(errno, text, sizeof text));
 }
 
+/* The path of a file in its folder. NULL: memory is out. */
+static char *upload_path(const ps_upload *up, const char *name) {
+    size_t room = strlen(up->folder) + strlen(name) + sizeof "/";
+    char *path = ps_alloc(room);
+    if (path != NULL) {
+        (void)snprintf(path, room, "%s/%s", up->folder, name);
+    }
+    return path;
+}
+
 static ps_code make_upload_file(ps_upload *up, ps_err *err) {
     const char *tmp = getenv("TMPDIR");
     ps_code code = ps_scratch_begin(tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp", &up->folder, err);
     if (code != PS_OK) {
         return code;
     }
-    up->path_room = strlen(up->folder) + MOST_NAME + sizeof "/";
-    up->path = ps_alloc(up->path_room);
+    up->path = upload_path(up, "upload");
     if (up->path == NULL) {
         return ps_fail_nomem(err);
     }
-    (void)snprintf(up->path, up->path_room, "%s/upload", up->folder);
     up->unfinished[0] = ps_unfinished_add(up->path);
     up->unfinished[1] = ps_unfinished_add(up->folder);
     if (up->unfinished[0] < 0 || up->unfinished[1] < 0) {
@@ -163,7 +166,7 @@ ps_upload *ps_upload_begin(ps_uploads *u, ps_err *err) {
     u->n++;
     if (code != PS_OK) {
         u->n -= up->folder == NULL;
-        remove_upload(up);
+        (void)remove_upload(up, NULL);
         up->is_held = false;
         sweep_uploads(u);
     }
@@ -174,7 +177,7 @@ ps_upload *ps_upload_begin(ps_uploads *u, ps_err *err) {
 ps_code ps_upload_add(ps_upload *up, const char *bytes, size_t n, ps_err *err) {
     ps_uploads *u = up->of;
     (void)pthread_mutex_lock(&u->lock);
-    bool fits = up->fd >= 0 && n <= u->max_bytes - u->bytes;
+    bool fits = up->folder != NULL && n <= u->max_bytes - u->bytes;
     up->bytes += fits ? n : 0;
     u->bytes += fits ? n : 0;
     (void)pthread_mutex_unlock(&u->lock);
@@ -199,6 +202,35 @@ static bool is_plain(char c) {
            c == '_' || c == '.';
 }
 
+/* A signal at any moment removes the file, whichever name it has. */
+static ps_code name_upload(ps_upload *up, const char *plain, const char **path, ps_err *err) {
+    ps_code code = PS_OK;
+    (void)pthread_mutex_lock(&up->of->lock);
+    char *to = up->folder != NULL ? upload_path(up, plain) : NULL;
+    int unfinished = to != NULL ? ps_unfinished_add(to) : -1;
+    if (up->folder == NULL) {
+        code = ps_fail(err, PS_BUSY, "the server ends");
+    } else if (to == NULL) {
+        code = ps_fail_nomem(err);
+    } else if (unfinished < 0) {
+        code = ps_fail(err, PS_RANGE, "too many files are written at once");
+    } else if (rename(up->path, to) != 0) {
+        code = fail_upload("name", err);
+    }
+    if (code == PS_OK) {
+        ps_unfinished_done(up->unfinished[0]);
+        ps_free(up->path);
+        up->path = to;
+        up->unfinished[0] = unfinished;
+    } else {
+        ps_unfinished_done(unfinished);
+        ps_free(to);
+    }
+    *path = up->path;
+    (void)pthread_mutex_unlock(&up->of->lock);
+    return code;
+}
+
 ps_code ps_upload_end(ps_upload *up, const char *name, const char **path, ps_err *err) {
     char plain[MOST_NAME + 1];
     const char *slash = name != NULL ? strrchr(name, '/') : NULL;
@@ -215,20 +247,9 @@ ps_code ps_upload_end(ps_upload *up, const char *name, const char **path, ps_err
                        n == 0 ? "say what the file is called, as parameter name"
                               : "the file is empty");
     }
-    char *old = ps_alloc(up->path_room);
-    if (old == NULL) {
-        return ps_fail_nomem(err);
-    }
-    memcpy(old, up->path, up->path_room);
     ps_code code = close(up->fd) == 0 ? PS_OK : fail_upload("keep", err);
     up->fd = -1;
-    ps_unfinished_done(up->unfinished[0]);
-    (void)snprintf(up->path, up->path_room, "%s/%s", up->folder, plain);
-    up->unfinished[0] = ps_unfinished_add(up->path);
-    code = code != PS_OK || rename(old, up->path) == 0 ? code : fail_upload("name", err);
-    ps_free(old);
-    *path = up->path;
-    return code;
+    return code == PS_OK ? name_upload(up, plain, path, err) : code;
 }
 
 void ps_upload_keep(ps_upload *up, size_t cluster) {
@@ -242,9 +263,12 @@ void ps_upload_leave(ps_upload *up) {
         return;
     }
     ps_uploads *u = up->of;
+    if (up->fd >= 0) {
+        (void)close(up->fd);
+    }
     (void)pthread_mutex_lock(&u->lock);
     if (up->cluster == SIZE_MAX) {
-        remove_upload(up);
+        (void)remove_upload(up, NULL);
     }
     up->is_held = false;
     sweep_uploads(u);

@@ -16,8 +16,8 @@ void ps_uploads_clear(ps_uploads *u);
 void ps_uploads_free(ps_uploads *u); /* NULL is fine */
 /* How many bytes may still come. */
 size_t ps_uploads_room(ps_uploads *u);
-/* The file of that capture, if it is one of these, is removed. NULL is fine. */
-void ps_uploads_close(ps_uploads *u, size_t cluster);
+/* The file of that capture, if it is one of these, is removed. PS_IO: it could not be, and stays. NULL is fine. */
+PS_MUST_USE ps_code ps_uploads_close(ps_uploads *u, size_t cluster, ps_err *err);
 
 /* One that begins, empty. PS_IO, PS_RANGE (there are too many), PS_NOMEM. */
 ps_upload *ps_upload_begin(ps_uploads *u, ps_err *err);

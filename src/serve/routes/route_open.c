@@ -64,10 +64,10 @@ static void answer_close(const ps_request *q, ps_reply *r) {
     ps_err err = PS_ERR_INIT;
     if (number == NULL || number->kind != PS_LITERAL_INT || number->integer < 0) {
         ps_reply_fail(r, 400, "say which one to close: its number, as member cluster");
-    } else if (ps_store_close(q->store, (size_t)number->integer, &err) != PS_OK) {
+    } else if (ps_store_close(q->store, (size_t)number->integer, &err) != PS_OK ||
+               ps_uploads_close(q->uploads, (size_t)number->integer, &err) != PS_OK) {
         ps_reply_err(r, &err);
     } else {
-        ps_uploads_close(q->uploads, (size_t)number->integer);
         put_cluster_number(r, (size_t)number->integer);
     }
 }
