@@ -71,9 +71,9 @@ ORDER BY rank, name`)}&sql.plot=bars&sql.x=name&sql.y=total_ns`,
     dark: true,
     hash: "tab=summary",
     act: async (page) => {
-      const bars = page.locator("#page-summary .card canvas").first();
-      await bars.waitFor();
-      await bars.scrollIntoViewIfNeeded();
+      const bars = page.locator("#page-summary .card", { hasText: "What a step is made of" });
+      await bars.locator("canvas").first().waitFor();
+      await bars.evaluate((card) => card.scrollIntoView({ block: "start" }));
     },
   },
   "viewer-operator": {
