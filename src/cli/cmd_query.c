@@ -50,7 +50,18 @@ static int read_stdin(ps_cli *cli, ps_buf *out) {
     while ((n = fread(piece, 1, sizeof piece, stdin)) > 0 && out->len <= MOST_STATEMENT_BYTES) {
         ps_buf_add(out, piece, n);
     }
-    return ferror(stdin) != 0 ? ps_cli_usage(cli, "standard input cannot be read") : PS_EXIT_OK;
+    if (ferror(stdin) != 0) {
+        return ps_cli_usage(cli, "standard input cannot be read");
+    }
+    if (!ps_buf_ok(out)) {
+        return ps_cli_fail_nomem(cli);
+    }
+    if (out->len > MOST_STATEMENT_BYTES) {
+        ps_err err = PS_ERR_INIT;
+        (void)ps_fail_file(&err, PS_RANGE, "stdin", "larger than %d bytes", MOST_STATEMENT_BYTES);
+        return ps_cli_fail(cli, &err);
+    }
+    return PS_EXIT_OK;
 }
 
 /* The statement, from the second word, a file, or standard input; and what it is called in messages. */
@@ -64,7 +75,7 @@ static int read_statement(ps_cli *cli, ps_buf *out, const char **name) {
     }
     if (word != NULL) {
         ps_buf_add_str(out, word);
-        return PS_EXIT_OK;
+        return ps_buf_ok(out) ? PS_EXIT_OK : ps_cli_fail_nomem(cli);
     }
     if (file == NULL || strcmp(file, "-") == 0) {
         return read_stdin(cli, out);

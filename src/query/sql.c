@@ -244,13 +244,20 @@ static ps_code sqlite_fail(ps_sql *s, const char *text, const char *name, ps_err
 
 /* --- running ----------------------------------------------------------------------------------------------------- */
 
-/* Whether nothing but blanks, comments and semicolons is left: the rest is no statement. */
-static bool is_blank(ps_sql *s, const char *rest) {
+/* PS_OK where nothing but blanks, comments and semicolons is left: the rest is no statement. */
+static ps_code expect_no_more(ps_sql *s, const char *text, const char *rest, const char *name,
+                              ps_err *err) {
     sqlite3_stmt *more = NULL;
     int rc = sqlite3_prepare_v2(s->db, rest, -1, &more, NULL);
-    bool blank = rc == SQLITE_OK && more == NULL;
+    bool is_blank = rc == SQLITE_OK && more == NULL;
     (void)sqlite3_finalize(more);
-    return blank;
+    if (rc == SQLITE_NOMEM) {
+        return ps_sql_too_much(s, err);
+    }
+    return is_blank ? PS_OK
+                    : fail_at(err, PS_USAGE, text, name, (int)(rest - text),
+                              PS_SAY(lang_of(s), "one statement at a time: there is another one here",
+                                     "一次只能运行一条语句：此处有另一条"));
 }
 
 static ps_code prepare(ps_sql *s, const char *text, const char *name, sqlite3_stmt **out,
@@ -278,12 +285,7 @@ static ps_code prepare(ps_sql *s, const char *text, const char *name, sqlite3_st
                                 ? sqlite3_bind_parameter_name(*out, 1)
                                 : "?");
     }
-    if (!is_blank(s, rest)) {
-        return fail_at(err, PS_USAGE, text, name, (int)(rest - text),
-                       PS_SAY(lang_of(s), "one statement at a time: there is another one here",
-                              "一次只能运行一条语句：此处有另一条"));
-    }
-    return PS_OK;
+    return expect_no_more(s, text, rest, name, err);
 }
 
 ps_sql_context *ps_sql_context_of(ps_sql *s) {

@@ -72,8 +72,13 @@ says 'Expression tree is too large'
 printf '\377\376{}<>' >"$T/noise.sql"
 run 2 query "$T/marks" -f "$T/noise.sql"
 says 'syntax error'
-head -c 2000000 /dev/zero | tr '\0' ' ' >"$T/long.sql"
+{
+    printf 'SELECT 1 -- '
+    head -c 2000000 /dev/zero | tr '\0' 'x'
+} >"$T/long.sql"
 run 1 query "$T/marks" -f "$T/long.sql"
+says 'larger than 1048576 bytes'
+run 1 query "$T/marks" <"$T/long.sql" # not run as far as it was read
 says 'larger than 1048576 bytes'
 
 # An answer that is not finished leaves no file, and none beside it.
