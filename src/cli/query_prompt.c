@@ -30,29 +30,31 @@ static void end_statement(int number) {
 
 /* --- statements -------------------------------------------------------------------------------------------------- */
 
-static void say_error(ps_cli *cli, const ps_err *err) {
-    char text[1024];
-    ps_err_format(err, text, sizeof text);
-    ps_cli_warn(cli, "%s", text);
+/* The worse of two exit statuses: what failed hides nothing that was asked wrongly, and that nothing that the capture has not. */
+static int worse_status(int a, int b) {
+    static const int RANK[] = {[PS_EXIT_OK] = 0,
+                               [PS_EXIT_NOTHING] = 1,
+                               [PS_EXIT_PARTIAL] = 2,
+                               [PS_EXIT_USAGE] = 3,
+                               [PS_EXIT_FAILED] = 4};
+    return RANK[a] < RANK[b] ? b : a;
 }
 
-static void run_statement(ps_cli *cli, ps_sql *sql, const char *statement,
-                          ps_query_answer *answer) {
+/* An exit status. */
+static int run_statement(ps_cli *cli, ps_sql *sql, const char *statement, ps_query_answer *answer) {
     ps_err err = PS_ERR_INIT;
     running = sql;
     ps_code code = answer(cli, sql, statement, "query", &err);
     running = NULL;
-    if (code != PS_OK) {
-        say_error(cli, &err);
-    }
+    return code != PS_OK ? ps_cli_fail(cli, &err) : PS_EXIT_OK;
 }
 
 static const char *without_blanks(const char *text) {
     return text + strspn(text, " \t");
 }
 
-/* What begins with a dot; false: the end. */
-static bool run_word(ps_cli *cli, const char *line) {
+/* What begins with a dot; false: the end. `status` gets worse where it asks for what is not there. */
+static bool run_word(ps_cli *cli, const char *line, int *status) {
     static const char SCHEMA[] = ".schema ";
     ps_buf text = {0};
     if (strncmp(line, ".quit", 5) == 0 || strncmp(line, ".exit", 5) == 0) {
@@ -63,6 +65,7 @@ static bool run_word(ps_cli *cli, const char *line) {
     } else if (strncmp(line, SCHEMA, sizeof SCHEMA - 1) == 0 &&
                !ps_sql_put_columns(without_blanks(line + sizeof SCHEMA - 1), &text)) {
         ps_cli_warn(cli, "no such table; .tables lists them");
+        *status = worse_status(*status, PS_EXIT_USAGE);
     } else if (text.len == 0) {
         ps_buf_add_str(&text, HELP);
     }
@@ -75,7 +78,9 @@ static bool is_blank(const char *text) {
     return text[strspn(text, " \t\r\n;")] == '\0';
 }
 
-static void prompt_loop(ps_cli *cli, ps_sql *sql, ps_query_answer *answer) {
+/* The worst status of all statements. */
+static int prompt_loop(ps_cli *cli, ps_sql *sql, ps_query_answer *answer) {
+    int status = PS_EXIT_OK;
     ps_buf statement;
     ps_buf_init(&statement, MOST_STATEMENT_BYTES);
     bool goes_on = true;
@@ -91,18 +96,20 @@ static void prompt_loop(ps_cli *cli, ps_sql *sql, ps_query_answer *answer) {
         const char *text = ps_buf_str(&statement);
         if (!ps_buf_ok(&statement)) {
             ps_cli_warn(cli, "a statement has at most %d bytes", MOST_STATEMENT_BYTES);
+            status = PS_EXIT_FAILED;
             ps_buf_clear(&statement);
         } else if (is_first && *without_blanks(text) == '.') {
             ps_prompt_remember(text);
-            goes_on = run_word(cli, without_blanks(text)) && goes_on;
+            goes_on = run_word(cli, without_blanks(text), &status) && goes_on;
             ps_buf_clear(&statement);
         } else if (!is_blank(text) && (ps_sql_is_complete(text) || !goes_on)) {
             ps_prompt_remember(text);
-            run_statement(cli, sql, text, answer);
+            status = worse_status(status, run_statement(cli, sql, text, answer));
             ps_buf_clear(&statement);
         }
     }
     ps_buf_fini(&statement);
+    return status;
 }
 
 int ps_query_prompt(ps_cli *cli, ps_sql *sql, ps_query_answer *answer) {
@@ -120,9 +127,9 @@ int ps_query_prompt(ps_cli *cli, ps_sql *sql, ps_query_answer *answer) {
                                           : ".help for help");
     }
     (void)sigaction(SIGINT, &action, &before);
-    prompt_loop(cli, sql, answer);
+    int status = prompt_loop(cli, sql, answer);
     (void)sigaction(SIGINT, &before, NULL);
     ps_prompt_begin(NULL, 0);
     ps_words_fini(&words);
-    return PS_EXIT_OK;
+    return isatty(STDIN_FILENO) ? PS_EXIT_OK : status;
 }

@@ -10,7 +10,7 @@ typedef ps_code ps_query_answer(ps_cli *cli, ps_sql *sql, const char *statement,
                                 ps_err *err);
 
 /* Until the input ends or somebody says .quit; what fails is told, and the next one comes. Ctrl-C ends the statement that runs. An exit
- * status. */
+ * status: of what was typed PS_EXIT_OK, of a pipe or file the worst of all statements. */
 int ps_query_prompt(ps_cli *cli, ps_sql *sql, ps_query_answer *answer);
 
 #endif

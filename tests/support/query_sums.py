@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from asking import Asking
+
 
 def run(*words, wanted=(0,)):
     done = subprocess.run(("pipescope", *words), capture_output=True, text=True, check=False)
@@ -19,8 +21,8 @@ def run(*words, wanted=(0,)):
     return done.stdout
 
 
-def query(path, sql):
-    return [tuple(row.values()) for row in json.loads(run("query", path, sql, "--as", "json"))]
+def query(asked, sql):
+    return [tuple(row.values()) for row in asked.rows(sql)]
 
 
 def expect(what, got, wanted):
@@ -28,7 +30,7 @@ def expect(what, got, wanted):
         sys.exit("%s: the query says %s, the command %s" % (what, got, wanted))
 
 
-def check_info(path):
+def check_info(path, asked):
     slices, flows = collections.Counter(), collections.Counter()
     steps, values = collections.Counter(), collections.Counter()
     for profile, rank in enumerate(json.loads(run("info", path, "--json"))["ranks"]):
@@ -40,22 +42,23 @@ def check_info(path):
         for step in rank["steps"]:
             steps[profile, step] += 1
     kinds = "SELECT profile, kind, count(*) FROM %s GROUP BY profile, kind"
-    expect(path + ": slices", {r[:2]: r[2] for r in query(path, kinds % "slice")}, {k: n for k, n in slices.items() if n})
-    expect(path + ": flows", {r[:2]: r[2] for r in query(path, kinds % "flow")}, {k: n for k, n in flows.items() if n})
-    counted = {r[0]: r[1] for r in query(path, "SELECT profile, count(*) FROM counter GROUP BY profile")}
+    expect(path + ": slices", {r[:2]: r[2] for r in query(asked, kinds % "slice")}, {k: n for k, n in slices.items() if n})
+    expect(path + ": flows", {r[:2]: r[2] for r in query(asked, kinds % "flow")}, {k: n for k, n in flows.items() if n})
+    counted = {r[0]: r[1] for r in query(asked, "SELECT profile, count(*) FROM counter GROUP BY profile")}
     expect(path + ": values", counted, {k: n for k, n in values.items() if n})
-    counted = {r[:2]: r[2] for r in query(path, "SELECT profile, step, count(*) FROM step GROUP BY profile, step")}
+    counted = {r[:2]: r[2] for r in query(asked, "SELECT profile, step, count(*) FROM step GROUP BY profile, step")}
     expect(path + ": steps", counted, dict(steps))
     return sum(slices.values())
 
 
-def check_chart(path):
+def check_chart(path, asked):
     """Whether there is a chart."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "chart.json")
         run("chart", path, "-o", file, wanted=(0, 3))
         if not os.path.exists(file):
-            run("query", path, "SELECT 1 FROM op", wanted=(3,))
+            if asked.rows("SELECT 1 FROM op") is not None:
+                sys.exit("%s has ops, but no chart" % path)
             return False
         with open(file, encoding="utf-8") as text:
             chart = json.load(text)
@@ -64,20 +67,20 @@ def check_chart(path):
         ops[op["rank"], op["kind"], "n"] += 1
         ops[op["rank"], op["kind"], "ns"] += int(op["end_ns"]) - int(op["start_ns"])
     counted = collections.Counter()
-    for rank, kind, n, ns in query(path, "SELECT rank, kind, count(*), sum(dur_ns) FROM op GROUP BY rank, kind"):
+    for rank, kind, n, ns in query(asked, "SELECT rank, kind, count(*), sum(dur_ns) FROM op GROUP BY rank, kind"):
         counted[rank, kind, "n"], counted[rank, kind, "ns"] = n, ns
     expect(path + ": ops", +counted, +ops)
     origin = int(chart["origin_ns"])
-    starts = query(path, "SELECT start_ns - %d FROM op ORDER BY id" % origin)
+    starts = query(asked, "SELECT start_ns - %d FROM op ORDER BY id" % origin)
     expect(path + ": starts", [r[0] for r in starts], [int(op["start_ns"]) for op in chart["ops"]])
     bubble = "SELECT step, rank, sum(dur_ns) FROM bubble GROUP BY step, rank"
     table = "SELECT step, rank, bubble_ns FROM PipelineBubble WHERE bubble_ns > 0 ORDER BY step, rank"
-    if query(path, "SELECT count(bubble_ns) FROM PipelineBubble")[0][0] > 0:
-        expect(path + ": bubble", sorted(query(path, bubble)), sorted(query(path, table)))
+    if query(asked, "SELECT count(bubble_ns) FROM PipelineBubble")[0][0] > 0:
+        expect(path + ": bubble", sorted(query(asked, bubble)), sorted(query(asked, table)))
     return True
 
 
-def check_modes(path):
+def check_modes(path, asked):
     """Every table that modes write into the database of the cluster; how many had rows."""
     n_tables = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +92,7 @@ def check_modes(path):
         for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall():
             written = [tuple(row) for row in db.execute('SELECT * FROM "%s"' % table)]
             if written:
-                expect("%s: %s" % (path, table), query(path, "SELECT * FROM %s" % table), written)
+                expect("%s: %s" % (path, table), query(asked, "SELECT * FROM %s" % table), written)
                 n_tables += 1
         db.close()
     return n_tables
@@ -98,9 +101,10 @@ def check_modes(path):
 def main():
     n_slices = n_charts = n_tables = 0
     for path in sys.argv[1:]:
-        n_slices += check_info(path)
-        n_charts += check_chart(path)
-        n_tables += check_modes(path)
+        with Asking(path) as asked:
+            n_slices += check_info(path, asked)
+            n_charts += check_chart(path, asked)
+            n_tables += check_modes(path, asked)
     print("%d captures, %d slices, %d charts, %d tables of modes" % (len(sys.argv) - 1, n_slices, n_charts, n_tables))
     if n_slices == 0 or n_charts == 0 or n_tables == 0:
         sys.exit("nothing was compared")

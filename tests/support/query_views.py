@@ -4,26 +4,18 @@ Views of ranks and of jobs against /api/view of a server over the same capture; 
 modes that sum them up; every example runs on some capture. `start` and other times of views count from the origin of the rank.
 """
 import collections
-import json
 import math
 import os
 import re
-import subprocess
 import sys
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "serve"))
 from serving import Server  # noqa: E402
 
+from asking import Asking  # noqa: E402
+
 MOMENTS = {"start", "time", "release", "active release"}
-
-
-def ask(path, sql):
-    """Rows, or None where the capture has nothing of the kind."""
-    done = subprocess.run(("pipescope", "query", path, sql, "--as", "json"), capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3, 4):
-        sys.exit("exit %d: %s: %s\n%s" % (done.returncode, path, sql, done.stderr))
-    return json.loads(done.stdout) if done.stdout else None
 
 
 def same(a, b):
@@ -43,10 +35,11 @@ def rows_of(reply):
     return table["columns"], table["rows"], table["total"]
 
 
-def check_table(what, server, url, path, sql, origin):
+def check_table(what, server, url, asked, sql, origin):
     """Whether there is one."""
     reply = server.get(url)
-    rows = ask(path, sql)
+    rows = asked.rows(sql)
+    path = asked.path
     if reply.status == 409:
         if rows:
             sys.exit("%s: %s gives %d rows, the view none: %s" % (path, sql, len(rows), reply.body[:200]))
@@ -69,71 +62,78 @@ def check_table(what, server, url, path, sql, origin):
     return True
 
 
-def check_views(path):
+def check_views(asked):
     n = 0
-    with Server(path) as server:
+    with Server(asked.path) as server:
         ranks = server.wait_for({"ready"})
         views = server.get("/api/views").json()["views"]
         for view in views:
             if view["name"] == "base_info":
                 continue  # it tells which ranks a server has in memory
             if view["of"] == "cluster":
-                n += check_table(view["name"], server, "/api/view?limit=1000&name=%s" % view["name"], path,
+                n += check_table(view["name"], server, "/api/view?limit=1000&name=%s" % view["name"], asked,
                                  "SELECT * FROM %s" % view["name"], 0)
                 continue
             for profile, rank in enumerate(ranks[:2]):
                 url = "/api/view?limit=1000&name=%s&rank=%s" % (view["name"], urllib.parse.quote(rank["key"]))
-                n += check_table(view["name"], server, url, path,
+                n += check_table(view["name"], server, url, asked,
                                  "SELECT * FROM %s WHERE profile = %d" % (view["name"], profile), int(rank["origin_ns"]))
     return n
 
 
-def check_sums(path):
+def check_sums(asked):
     """Kernels against slices, waits against the lateness of ranks."""
-    kernels = ask(path, "SELECT rank, profile, count(*) n, sum(dur_ns) ns FROM kernel GROUP BY profile, rank")
-    slices = ask(path, "SELECT rank, profile, count(*) n, sum(dur_ns) ns FROM slice WHERE kind = 'kernel' GROUP BY profile, rank")
+    path = asked.path
+    kernels = asked.rows("SELECT rank, profile, count(*) n, sum(dur_ns) ns FROM kernel GROUP BY profile, rank")
+    slices = asked.rows("SELECT rank, profile, count(*) n, sum(dur_ns) ns FROM slice WHERE kind = 'kernel' GROUP BY profile, rank")
     if (kernels or []) != (slices or []):
         sys.exit("%s: kernels %s, slices %s" % (path, kernels, slices))
-    flops = ask(path, "SELECT sum(flops) f FROM kernel")
-    counted = ask(path, "SELECT sum(flops) f FROM KernelFlops")
+    flops = asked.rows("SELECT sum(flops) f FROM kernel")
+    counted = asked.rows("SELECT sum(flops) f FROM KernelFlops")
     if flops and counted and not same(flops[0]["f"] or 0, counted[0]["f"] or 0):
         sys.exit("%s: FLOPs %s and %s" % (path, flops, counted))
-    late = ask(path, "SELECT rankId, kind, sum(waitTime_us) us FROM SlowRankLateness GROUP BY rankId, kind HAVING us > 0")
+    late = asked.rows("SELECT rankId, kind, sum(waitTime_us) us FROM SlowRankLateness GROUP BY rankId, kind HAVING us > 0")
     if late is None:
         return 0
     waits = collections.Counter()
-    for row in ask(path, "SELECT rank, kind, sum(waited_ns) ns FROM wait GROUP BY rank, kind"):
+    for row in asked.rows("SELECT rank, kind, sum(waited_ns) ns FROM wait GROUP BY rank, kind"):
         waits[row["rank"], {"receive": "p2p"}.get(row["kind"], row["kind"])] = row["ns"] / 1e3
     by_rank = {(row["rankId"], row["kind"]): row["us"] for row in late}
     if waits.keys() != by_rank.keys() or not all(same(waits[k], by_rank[k]) for k in waits):
         sys.exit("%s: waits %s, lateness %s" % (path, dict(waits), by_rank))
-    matched = ask(path, "SELECT rank, sum(waited_ns) ns FROM comm WHERE waited_ns > 0 GROUP BY rank ORDER BY rank")
-    if matched != ask(path, "SELECT rank, sum(waited_ns) ns FROM wait GROUP BY rank ORDER BY rank"):
+    matched = asked.rows("SELECT rank, sum(waited_ns) ns FROM comm WHERE waited_ns > 0 GROUP BY rank ORDER BY rank")
+    if matched != asked.rows("SELECT rank, sum(waited_ns) ns FROM wait GROUP BY rank ORDER BY rank"):
         sys.exit("%s: comm and wait differ" % path)
     return len(waits)
 
 
 def check_examples(paths):
-    """Each runs on the first capture that has the table. Between them only all captures have every table."""
+    """Each runs on some capture. Between them only all captures have every table."""
     if os.environ.get("QUERY_SHARE"):
         return 1
     with open("docs/sql.md", encoding="utf-8") as page:
         examples = re.findall(r"```sql\n(.*?)\n```", page.read(), re.S)
-    for sql in examples:
-        for at, path in enumerate(paths):
-            if ask(path, sql) is not None:
-                paths.insert(0, paths.pop(at))  # it may have what the next one wants
-                break
-        else:
-            sys.exit("no capture has what this asks for: %s" % sql)
+    left = examples
+    for path in paths:
+        if left:
+            with Asking(path) as asked:
+                left = [sql for sql in left if asked.rows(sql) is None]
+    if left:
+        sys.exit("no capture has what this asks for: %s" % left[0])
     return len(examples)
+
+
+def check_capture(path):
+    """How many views and sums of waits were compared."""
+    with Asking(path) as asked:
+        return check_views(asked) if "/chrome/" not in path else 0, check_sums(asked)
 
 
 def main():
     paths = sys.argv[1:]
-    n_waits = sum(check_sums(path) for path in paths)
-    n_views = sum(check_views(path) for path in paths if "/chrome/" not in path)
-    n_examples = check_examples(list(paths))
+    compared = [check_capture(path) for path in paths]
+    n_views, n_waits = (sum(n) for n in zip(*compared))
+    n_examples = check_examples(paths)
     print("%d views, %d sums of waits, %d examples" % (n_views, n_waits, n_examples))
     if n_views == 0 or n_waits == 0 or n_examples == 0:
         sys.exit("nothing was compared")
