@@ -466,7 +466,10 @@ int ps_report_shown(const ps_run *run, const ps_cluster *cluster, const bool *op
     int status = ps_report_status(run, cluster, optional);
     bool is_damaged = run->n_failed > 0 || ps_diag_n_errors(&cluster->diag) > 0;
     bool asks_more = shown == PS_EXIT_NOTHING || shown == PS_EXIT_USAGE;
-    return shown == PS_EXIT_OK ? status : is_damaged && asks_more ? PS_EXIT_FAILED : shown;
+    if (shown != PS_EXIT_OK) {
+        return is_damaged && asks_more ? PS_EXIT_FAILED : shown;
+    }
+    return status == PS_EXIT_FAILED ? PS_EXIT_PARTIAL : status; /* ranks that failed in a part are shown without it */
 }
 
 int ps_report_end(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown) {

@@ -25,7 +25,7 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
 /* Exit status of a run: all done, nothing, some, none. An optional analysis may have nothing to do. */
 int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional);
 
-/* The exit status of a command that shows one result: `shown` when that went wrong, else the status of the ranks. Nothing to show, or a job
+/* The exit status of a command that shows one result: `shown` when that went wrong, else the status of the ranks, at worst partial. Nothing to show, or a job
  * that the user's words do not fit, is a failure where something could not be read: who knows what that would have been. */
 int ps_report_shown(const ps_run *run, const ps_cluster *cluster, const bool *optional, int shown);
 

@@ -225,9 +225,11 @@ def calls_of(path):
 
 
 def lacks_more(run, whole):
-    """Where the whole run lacks something, too: whether stderr names a file that it does not name there, and so does all that is other."""
-    more = "\n".join(line for line in run.errors.splitlines() if line not in whole.errors.splitlines())
-    named = [name.encode() for name in re.findall(r"[\w.-]+\.\w+", more)]
+    """Where the whole run lacks something, too: whether stderr names a file, or a reason of a rank, that it does not name there, and so does all
+    that is other."""
+    more = [line for line in run.errors.splitlines() if line not in whole.errors.splitlines()]
+    named = [name.encode() for name in re.findall(r"[\w.-]+\.\w+", "\n".join(more))]
+    named += [line.rsplit(": ", 1)[-1].encode() for line in more if ": rank " in line]
     other = [unpacked(os.path.join(run.folder, path)) for path, text in run.written.items() if text != whole.written.get(path)]
     if run.said != whole.said:
         other.append(run.said.encode())
