@@ -469,7 +469,8 @@ int ps_report_shown(const ps_run *run, const ps_cluster *cluster, const bool *op
     if (shown != PS_EXIT_OK) {
         return is_damaged && asks_more ? PS_EXIT_FAILED : shown;
     }
-    return status == PS_EXIT_FAILED ? PS_EXIT_PARTIAL : status; /* ranks that failed in a part are shown without it */
+    return status == PS_EXIT_FAILED ? PS_EXIT_PARTIAL
+                                    : status; /* ranks that failed in a part are shown without it */
 }
 
 int ps_report_end(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown) {

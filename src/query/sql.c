@@ -254,10 +254,11 @@ static ps_code expect_no_more(ps_sql *s, const char *text, const char *rest, con
     if (rc == SQLITE_NOMEM) {
         return ps_sql_too_much(s, err);
     }
-    return is_blank ? PS_OK
-                    : fail_at(err, PS_USAGE, text, name, (int)(rest - text),
-                              PS_SAY(lang_of(s), "one statement at a time: there is another one here",
-                                     "一次只能运行一条语句：此处有另一条"));
+    return is_blank
+               ? PS_OK
+               : fail_at(err, PS_USAGE, text, name, (int)(rest - text),
+                         PS_SAY(lang_of(s), "one statement at a time: there is another one here",
+                                "一次只能运行一条语句：此处有另一条"));
 }
 
 static ps_code prepare(ps_sql *s, const char *text, const char *name, sqlite3_stmt **out,

@@ -492,7 +492,8 @@ static void callback_scans(void **state) {
 }
 
 /* Reads the table with allocation `n` failing, none when n is negative; `text` gets its rows where the code is PS_OK. Returns how many were made. */
-static int64_t read_with_failure(int64_t n, const place *p, bool force, ps_buf *text, ps_code *code) {
+static int64_t read_with_failure(int64_t n, const place *p, bool force, ps_buf *text,
+                                 ps_code *code) {
     static const char *const columns[] = {"b", "d", "a"};
     ps_buf_clear(text);
     ps_err err = PS_ERR_INIT;
