@@ -436,7 +436,15 @@ static ps_code refuse_absent_step(const ps_session *s, ps_err *err) {
         const ps_rank_report *report = &run->ranks[r];
         is_absent = report->no_step[0] != '\0' && report->diag.counts[PS_ODD_TRUNCATED] == 0;
     }
-    return is_absent ? ps_fail(err, PS_USAGE, "%s", run->ranks[0].no_step) : PS_OK;
+    if (!is_absent) {
+        return PS_OK;
+    }
+    bool is_alike = true;
+    for (size_t r = 1; r < run->n_ranks; r++) {
+        is_alike = is_alike && strcmp(run->ranks[r].no_step, run->ranks[0].no_step) == 0;
+    }
+    const char *whose = is_alike ? "" : " (of the first rank; others have other steps)";
+    return ps_fail(err, PS_USAGE, "%s%s", run->ranks[0].no_step, whose);
 }
 
 static ps_code run_rounds(ps_session *s, ps_err *err) {

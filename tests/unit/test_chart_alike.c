@@ -112,6 +112,27 @@ static void what_is_asked_for_is_shown(void **state) {
     ps_chart_free(c);
 }
 
+/* Pipelines 0 and 5 waited a millisecond more, in different steps of which nothing else is known. */
+static void waits_of_different_steps_are_different(void **state) {
+    (void)state;
+    ps_chart *c = many_chart();
+    for (int32_t pipeline = 0; pipeline <= 5; pipeline += 5) {
+        assert_true(ps_chart_add_bubble(c, (ps_bubble){.start_ns = 0,
+                                                       .end_ns = 1000000,
+                                                       .step = 90 + pipeline,
+                                                       .rank = (uint32_t)pipeline,
+                                                       .waits_for = PS_NO_INDEX}));
+    }
+    ps_chart_alike alike;
+    ps_err err = PS_ERR_INIT;
+    int32_t pipeline = -1;
+    assert_int_equal(ps_chart_alike_find(c, &pipeline, &alike, &err), PS_OK);
+    assert_int_equal(alike.n_shown, 4);
+    assert_int_equal(alike.pipelines[1].n, 13); /* of the rest only 3 is apart */
+    ps_chart_alike_fini(&alike);
+    ps_chart_free(c);
+}
+
 static size_t page_of(const ps_chart *c, bool every_rank, const char *has) {
     ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
@@ -168,6 +189,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_alike_is_shown_once),
         cmocka_unit_test(what_is_asked_for_is_shown),
+        cmocka_unit_test(waits_of_different_steps_are_different),
         cmocka_unit_test(pages_of_few_ranks_have_all),
         cmocka_unit_test(memory_runs_out),
     };

@@ -25,7 +25,7 @@ typedef struct alike_lay {
     alike_place *places;  /* of all ranks, by pipeline */
     size_t *place_of;     /* by row in ranks */
     size_t n_lines, wide; /* pipelines, ranks of the largest of them */
-    int64_t *steps;       /* that were measured, ascending */
+    int64_t *steps;       /* that have a figure or a bubble, ascending */
     size_t n_steps;
 } alike_lay;
 
@@ -42,9 +42,10 @@ static size_t keep_different(int64_t *numbers, size_t n) {
     return k;
 }
 
+/* Of a number that is among them. */
 static size_t index_of(const int64_t *numbers, size_t n, int64_t number) {
     const int64_t *at = bsearch(&number, numbers, n, sizeof *numbers, ps_compare_i64);
-    return at != NULL ? (size_t)(at - numbers) : 0;
+    return (size_t)(at - numbers);
 }
 
 static void place_ranks(alike_lay *lay) {
@@ -74,7 +75,7 @@ static bool lay_out_pipelines(alike_lay *lay, const ps_chart *chart) {
     *lay = (alike_lay){.chart = chart,
                        .places = ps_calloc(chart->n_ranks, sizeof *lay->places),
                        .place_of = ps_calloc(chart->n_ranks, sizeof *lay->place_of),
-                       .steps = ps_calloc(chart->n_figures, sizeof *lay->steps)};
+                       .steps = ps_calloc(chart->n_figures + chart->n_bubbles, sizeof *lay->steps)};
     if (lay->places == NULL || lay->place_of == NULL || lay->steps == NULL) {
         return false;
     }
@@ -82,7 +83,10 @@ static bool lay_out_pipelines(alike_lay *lay, const ps_chart *chart) {
     for (size_t i = 0; i < chart->n_figures; i++) {
         lay->steps[i] = chart->figures[i].step;
     }
-    lay->n_steps = keep_different(lay->steps, chart->n_figures);
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        lay->steps[chart->n_figures + i] = chart->bubbles[i].step;
+    }
+    lay->n_steps = keep_different(lay->steps, chart->n_figures + chart->n_bubbles);
     return true;
 }
 
