@@ -274,12 +274,15 @@ static int cmd_serve_serve(service *v, const sigset_t *mask) {
     serve_on(v);
     release_serve_signals(mask);
     notify(v, NULL);
-    if (!ps_server_stop(v->server) || look_at_ranks(v)) {
+    ps_err left = PS_ERR_INIT;
+    bool is_freed = ps_server_stop(v->server, &left);
+    status = left.code != PS_OK ? ps_cli_fail(v->cli, &left) : PS_EXIT_OK;
+    if (!is_freed || look_at_ranks(v)) {
         /* A rank is being read or an answer made. Nothing of it is written anywhere, so there is nothing to wait for. */
         (void)fflush(NULL);
-        _exit(PS_EXIT_OK);
+        _exit(status);
     }
-    return PS_EXIT_OK;
+    return status;
 }
 
 static int run_serve(ps_cli *cli) {

@@ -37,6 +37,15 @@ class Upload(serving.Case):
             self.assertEqual(s.post("/api/close", {"cluster": 1}).status, 200)
             self.assertEqual(self.left(), [])
 
+    def test_what_cannot_be_removed_at_the_end_is_told(self):
+        with self.server() as s:
+            self.assertEqual(s.ask("POST", "/api/upload?name=rank7.json", body=self.sent()).status, 200)
+            s.wait_for(["ready"], 2)
+            folder, _ = sorted(self.left())
+            os.makedirs(os.path.join(folder, "in the way"))
+            self.assertEqual(s.stop(), 1)
+            self.assertIn(folder, s.messages())
+
     def test_what_is_refused_leaves_nothing(self):
         with self.server("--memory", "4MB") as s:
             s.wait_for(["ready"])

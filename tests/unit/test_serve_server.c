@@ -83,7 +83,7 @@ static void is_asked(void **state) {
     char want[64];
     (void)snprintf(want, sizeof want, "http://127.0.0.1:%u/#token=T", ps_server_port(s));
     assert_string_equal(url, want);
-    assert_true(ps_server_stop(s));
+    assert_true(ps_server_stop(s, NULL));
     ps_store_free(store);
 }
 
@@ -102,8 +102,8 @@ static void taken_ports_are_told(void **state) {
     opts = (ps_server_opts){.token = "not a token"};
     assert_null(ps_server_start(store, &opts, &err));
     assert_int_equal(err.code, PS_USAGE);
-    assert_true(ps_server_stop(s));
-    assert_true(ps_server_stop(NULL));
+    assert_true(ps_server_stop(s, NULL));
+    assert_true(ps_server_stop(NULL, NULL));
     ps_store_free(store);
 }
 
@@ -134,7 +134,7 @@ static void slow_clients_are_cut(void **state) {
     assert_string_equal(hear(half), "");
     expect_not_in(hear(body), "200 OK");
     expect_in(get(ps_server_port(s), "/"), "200 OK");
-    assert_true(ps_server_stop(s));
+    assert_true(ps_server_stop(s, NULL));
     ps_store_free(store);
 }
 
@@ -148,7 +148,7 @@ static void stops_with_open_connections(void **state) {
         say(fds[i], i % 2 == 0 ? "GET /api/" : "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
     ps_server_notify(s);
-    assert_true(ps_server_stop(s));
+    assert_true(ps_server_stop(s, NULL));
     for (int i = 0; i < 20; i++) {
         (void)hear(fds[i]);
     }

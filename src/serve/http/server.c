@@ -375,7 +375,7 @@ ps_server *ps_server_start(ps_store *store, const ps_server_opts *opts, ps_err *
         code = start_threads(s, err);
     }
     if (code != PS_OK) {
-        (void)ps_server_stop(s);
+        (void)ps_server_stop(s, NULL);
         return NULL;
     }
     return s;
@@ -426,7 +426,7 @@ static void end_keeper(ps_server *s) {
     }
 }
 
-bool ps_server_stop(ps_server *s) {
+bool ps_server_stop(ps_server *s, ps_err *left) {
     if (s == NULL) {
         return true;
     }
@@ -435,7 +435,7 @@ bool ps_server_stop(ps_server *s) {
         let_answers_end(s);
     }
     if (s->uploads != NULL) {
-        ps_uploads_clear(s->uploads); /* also where the process ends without the rest */
+        (void)ps_uploads_clear(s->uploads, left); /* also where the process ends without the rest */
     }
     /* A worker whose answer was sent already may be about to leave it. */
     if (s->queue != NULL && !ps_job_queue_stop(s->queue, 100)) {

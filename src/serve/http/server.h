@@ -32,8 +32,9 @@ typedef struct ps_server_opts {
  * taken; PS_IO: anything else of the system. The caller stops it with ps_server_stop(). */
 ps_server *ps_server_start(ps_store *store, const ps_server_opts *opts, ps_err *err);
 /* Lets requests that are being answered end (for up to 2 s), then closes everything and frees. False: an answer was still
- * being made then, so nothing was freed and the store is in use: the process should end. NULL is fine. */
-bool ps_server_stop(ps_server *s);
+ * being made then, so nothing was freed and the store is in use: the process should end. PS_IO in `left`: a file that a
+ * client sent could not be removed. NULL is fine. */
+bool ps_server_stop(ps_server *s, ps_err *left);
 /* The store has changed: those who wait for events get them. For ps_store_opts.changed. */
 void ps_server_notify(ps_server *s);
 

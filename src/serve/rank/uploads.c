@@ -71,20 +71,23 @@ static void sweep_uploads(ps_uploads *u) {
     }
 }
 
-void ps_uploads_clear(ps_uploads *u) {
+ps_code ps_uploads_clear(ps_uploads *u, ps_err *err) {
+    ps_code code = PS_OK;
     (void)pthread_mutex_lock(&u->lock);
     for (ps_upload *up = u->first; up != NULL; up = up->next) {
-        (void)remove_upload(up, NULL);
+        ps_code one = remove_upload(up, code == PS_OK ? err : NULL);
+        code = code == PS_OK ? one : code;
     }
     sweep_uploads(u);
     (void)pthread_mutex_unlock(&u->lock);
+    return code;
 }
 
 void ps_uploads_free(ps_uploads *u) {
     if (u == NULL) {
         return;
     }
-    ps_uploads_clear(u);
+    (void)ps_uploads_clear(u, NULL);
     (void)pthread_mutex_destroy(&u->lock);
     ps_free(u);
 }

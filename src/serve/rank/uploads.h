@@ -11,8 +11,8 @@ typedef struct ps_uploads ps_uploads;
 typedef struct ps_upload ps_upload;
 
 ps_uploads *ps_uploads_new(size_t max_bytes); /* NULL: memory is out */
-/* Removes the files, also those that are still read: who has one open goes on. */
-void ps_uploads_clear(ps_uploads *u);
+/* Removes the files, also those that are still read: who has one open goes on. PS_IO: one could not be, the first of them, and stays. */
+ps_code ps_uploads_clear(ps_uploads *u, ps_err *err);
 void ps_uploads_free(ps_uploads *u); /* NULL is fine */
 /* How many bytes may still come. */
 size_t ps_uploads_room(ps_uploads *u);
