@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Lets the N-th call of the operating system fail, in every command, and holds the program to its word.
 
-    faults.py [--each N] [--memory N] [--command NAME] [--kind KIND] [--call N] [--sticks] [--patience S] [--verbose]
+    faults.py [--each N] [--memory N | --places] [--command NAME] [--kind KIND] [--call N] [--sticks] [--patience S] [--verbose]
               [--show]
 
 For each command on a small capture, and for each kind of call (tests/programs/lib_faults.c): the command runs once as it is, then with
-its N-th call of that kind failing, for N = 1, 2, 3, ... (--each: at most so many, spread over all). What must come out:
+its N-th call of that kind failing, for N = 1, 2, 3, ... (--each: at most so many, spread over all; --places: of allocations the first and the last
+that the same functions ask for, called by one another in the same order). What must come out:
 
   the same    status, output and files as without the fault; or
   an error    another status, words on stderr, and each file that is there is one that the whole run writes, byte for byte. With
@@ -316,6 +317,18 @@ def spread(n, most):
     return sorted(set(first) | {min(n, round(first[-1] * ratio ** (i + 1))) for i in range(rest)})
 
 
+def places_of(counts, n):
+    """The first and the last allocation of each place, of those that were noted."""
+    with open(counts + ".places", "rb") as file:
+        data = file.read(8 * n)
+    places = struct.unpack("%dQ" % (len(data) // 8), data[:len(data) // 8 * 8])
+    first, last = {}, {}
+    for call, place in enumerate(places, 1):
+        first.setdefault(place, call)
+        last[place] = call
+    return sorted({*first.values(), *last.values()})
+
+
 class Harness:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -347,8 +360,13 @@ class Harness:
         for kind, n in calls_of(counts).items():
             if self.options.kind in (None, kind):
                 most = self.options.memory or self.options.each if kind == "memory" else self.options.each
-                for call in [self.options.call] if self.options.call else spread(n, most):
+                calls = places_of(counts, n) if kind == "memory" and self.options.places else spread(n, most)
+                for call in [self.options.call] if self.options.call else calls:
                     yield kind, call
+
+    def counting(self, counts):
+        """The environment in which calls are counted."""
+        return {"LD_PRELOAD": LIBRARY, "FAULT_COUNT": counts, **({"FAULT_PLACES": counts + ".places"} if self.options.places else {})}
 
     def note(self, name, kind, call, fault, run):
         self.tally[(name, kind, "wrong" if fault else "right")] += 1
@@ -373,7 +391,7 @@ class Harness:
         source = self.captures.get(COMMANDS[name][0])
         before = files_below(source) if source else {}
         counts = os.path.join(self.folder, "counts-" + name)
-        whole = self.run(name, LD_PRELOAD=LIBRARY, FAULT_COUNT=counts)
+        whole = self.run(name, **self.counting(counts))
         if whole.status not in (0, PARTLY):
             raise SystemExit("%s does not run: status %s: %s" % (name, whole.status, whole.errors))
         for kind, call in self.calls_to_fail(counts):
@@ -381,7 +399,7 @@ class Harness:
 
     def check_recorder(self, name):
         counts, folder = os.path.join(self.folder, "counts-" + name), os.path.join(self.folder, "recorder")
-        whole = recorder.Run(name, folder, {"LD_PRELOAD": LIBRARY, "FAULT_COUNT": counts})
+        whole = recorder.Run(name, folder, self.counting(counts))
         if whole.status != 0 or whole.events <= 0:
             raise SystemExit("%s does not run: status %s: %s" % (name, whole.status, whole.errors))
         for kind, call in self.calls_to_fail(counts):
@@ -394,7 +412,7 @@ class Harness:
     def check_server(self, name):
         counts = os.path.join(self.folder, "counts-" + name)
         self.capture("job")
-        whole = served.Run(self.captures["job"], {"LD_PRELOAD": LIBRARY, "FAULT_COUNT": counts})
+        whole = served.Run(self.captures["job"], self.counting(counts))
         if whole.status != 0 or whole.failed:
             raise SystemExit("%s does not run: status %s: %s" % (name, whole.status, whole.errors))
         for kind, call in self.calls_to_fail(counts):
@@ -429,6 +447,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--each", type=int, help="at most so many calls of a kind in a command; all without it")
     parser.add_argument("--memory", type=int, help="at most so many allocations in a command, which are most of the calls")
+    parser.add_argument("--places", action="store_true", help="of allocations the first and the last of each place that asks for them")
     names = [*COMMANDS, *served.NAMES, *(recorder.NAMES if os.path.exists(recorder.CLIENT) else ())]
     parser.add_argument("--command", choices=sorted(names))
     parser.add_argument("--kind")

@@ -7,6 +7,8 @@
  * FAULT_COUNT=FILE      holds the counters: a long for each kind, then the names of the kinds, a line each. Whoever is given the same
  *                       file counts on in it: processes that run one another have one N-th call
  *
+ * FAULT_PLACES=FILE     gets a number of eight bytes for each allocation: the same where the same functions called one another
+ *
  * Calls of forked children count with those of their parent.
  *
  * Calls on the standard streams are never touched, so that the program can say what it found, nor what threads wake one another with
@@ -20,6 +22,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +74,8 @@ static int wanted = -2;                 /* the kind that fails; -1 none, -2 not 
 static long wanted_call;
 static int wanted_code;
 static bool sticks;
+static int places = -1;              /* the file of FAULT_PLACES */
+static _Thread_local bool is_noting; /* looking at the calls calls, too, the first time */
 
 /* Calls of the system by number: those of the library would be counted. */
 static int open_counters(const char *path) {
@@ -103,6 +108,7 @@ static void share_counters(void) {
 /* Before the first call; only one thread is there then. No memory is asked for. */
 static void read_wish(void) {
     const char *text = getenv("FAULT");
+    const char *path = NULL;
     wanted = -1;
     share_counters();
     for (int k = 0; text != NULL && k < N_KINDS; k++) {
@@ -115,14 +121,37 @@ static void read_wish(void) {
         }
     }
     sticks = getenv("FAULT_STICKS") != NULL;
+    path = getenv("FAULT_PLACES");
+    places = path != NULL
+                 ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0644)
+                 : -1;
+}
+
+/* Where allocation `n` comes from. */
+static void note_place(long n) {
+    is_noting = true;
+    void *frames[40];
+    int depth = backtrace(frames, 40);
+    uint64_t hash = 1469598103934665603u; /* FNV-1a */
+    for (int i = 0; i < depth; i++) {
+        hash = (hash ^ (uint64_t)(uintptr_t)frames[i]) * 1099511628211u;
+    }
+    (void)syscall(SYS_pwrite64, places, &hash, sizeof hash, (off_t)(n - 1) * (off_t)sizeof hash);
+    is_noting = false;
 }
 
 /* Counts a call; true: it is to fail, and errno says why. */
 static bool fails(kind k) {
+    if (is_noting) {
+        return false;
+    }
     if (wanted == -2) {
         read_wish();
     }
     long n = atomic_fetch_add(&calls[k], 1) + 1;
+    if (k == MEMORY && places >= 0) {
+        note_place(n);
+    }
     if ((int)k != wanted || (sticks ? n < wanted_call : n != wanted_call)) {
         return false;
     }
