@@ -97,15 +97,8 @@ static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster)
 
 /* The rules for names of ranges; wrong ones are said before anything is read. */
 static int check_rules(ps_cli *cli, const ps_analysis_opts *opts) {
-    if (opts->microbatch_re != NULL && !ps_label_rules_given(opts)) {
-        return ps_cli_usage(
-            cli,
-            "--microbatch-re numbers what --forward-re and --backward-re match: give those too");
-    }
-    ps_label_rules rules;
     ps_err err = PS_ERR_INIT;
-    ps_code code = ps_label_rules_init(&rules, opts, &err);
-    ps_label_rules_fini(&rules);
+    ps_code code = ps_label_rules_check(opts, &err);
     return code == PS_OK ? PS_EXIT_OK : ps_cli_fail_run(cli, &err);
 }
 

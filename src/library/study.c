@@ -47,19 +47,10 @@ static ps_code no_form(const char *what, const char *form, const char *known, ps
 /* --- chart -------------------------------------------------------------------------------------------------------- */
 
 static ps_code check_chart_asked(const ps_lib_asked *asked, ps_err *err) {
-    const ps_analysis_opts *o = &asked->run.analysis;
     if (asked->against != NULL && ps_schedule_find(asked->against) == NULL) {
         return ps_fail(err, PS_USAGE, "against: there is no schedule '%.64s'", asked->against);
     }
-    if (o->microbatch_re != NULL && !ps_label_rules_given(o)) {
-        return ps_fail(
-            err, PS_USAGE,
-            "microbatch_re numbers what forward_re and backward_re match: give those too");
-    }
-    ps_label_rules rules;
-    ps_code code = ps_label_rules_init(&rules, o, err);
-    ps_label_rules_fini(&rules);
-    return code;
+    return ps_label_rules_check(&asked->run.analysis, err);
 }
 
 static ps_code look_at_chart(ps_lib_study *s, ps_err *err) {

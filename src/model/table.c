@@ -201,6 +201,22 @@ void ps_table_put_all(ps_table *t, const void *rows, size_t n, size_t row_size) 
     }
 }
 
+bool ps_column_same_cell(const ps_column *column, const ps_value *a, const ps_value *b) {
+    if (a->is_null || b->is_null) {
+        return a->is_null == b->is_null;
+    }
+    switch (column->type) {
+    case PS_COL_INT:
+        return a->u.i == b->u.i;
+    case PS_COL_REAL:
+        return memcmp(&a->u.r, &b->u.r, sizeof a->u.r) == 0;
+    case PS_COL_TEXT:
+    case PS_COL_STRING_ID:
+        break;
+    }
+    return strcmp(a->u.text, b->u.text) == 0;
+}
+
 size_t ps_table_column(const ps_table *t, const char *name) {
     for (size_t c = 0; c < t->n_columns; c++) {
         if (strcmp(t->columns[c].name, name) == 0) {

@@ -226,6 +226,9 @@ void ps_table_share_text(ps_table *t, size_t column, const char *text);
 /* Of a table with rows on demand it is good until a row other than its neighbours is read. */
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
 
+/* Whether two cells of a column hold the same, reals bit for bit. */
+bool ps_column_same_cell(const ps_column *column, const ps_value *a, const ps_value *b);
+
 /* The column of that name, SIZE_MAX when there is none. */
 size_t ps_table_column(const ps_table *t, const char *name);
 

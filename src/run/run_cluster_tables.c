@@ -32,29 +32,14 @@ static ps_code add_note(ps_run *run, const ps_buf *text, ps_err *err) {
 
 /* --- what goes where --------------------------------------------------------------------------------------- */
 
-static bool same_cell(const ps_column *column, const ps_value *a, const ps_value *b) {
-    if (a->is_null || b->is_null) {
-        return a->is_null == b->is_null;
-    }
-    switch (column->type) {
-    case PS_COL_INT:
-        return a->u.i == b->u.i;
-    case PS_COL_REAL:
-        return memcmp(&a->u.r, &b->u.r, sizeof a->u.r) == 0;
-    case PS_COL_TEXT:
-    case PS_COL_STRING_ID:
-        break;
-    }
-    return strcmp(a->u.text, b->u.text) == 0;
-}
-
 static bool same_table(const ps_table *a, const ps_table *b) {
     bool same = a->n_columns == b->n_columns && a->n_rows == b->n_rows;
     for (size_t c = 0; same && c < a->n_columns; c++) {
         same = strcmp(a->columns[c].name, b->columns[c].name) == 0 &&
                a->columns[c].type == b->columns[c].type;
         for (size_t r = 0; same && r < a->n_rows; r++) {
-            same = same_cell(&a->columns[c], ps_table_cell(a, r, c), ps_table_cell(b, r, c));
+            same =
+                ps_column_same_cell(&a->columns[c], ps_table_cell(a, r, c), ps_table_cell(b, r, c));
         }
     }
     return same;

@@ -60,6 +60,18 @@ void ps_label_rules_fini(ps_label_rules *rules) {
     *rules = (ps_label_rules){.forward = NULL};
 }
 
+ps_code ps_label_rules_check(const ps_analysis_opts *opts, ps_err *err) {
+    if (opts->microbatch_re != NULL && !ps_label_rules_given(opts)) {
+        return ps_fail(
+            err, PS_USAGE,
+            "--microbatch-re numbers what --forward-re and --backward-re match: give those too");
+    }
+    ps_label_rules rules;
+    ps_code code = ps_label_rules_init(&rules, opts, err);
+    ps_label_rules_fini(&rules);
+    return code;
+}
+
 /* The first digits of the group, -1 when there are none or too many. */
 static int32_t host_label_number_in(const char *s, ps_pattern_group group) {
     int64_t value = -1;

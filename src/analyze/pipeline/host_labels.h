@@ -56,6 +56,8 @@ typedef struct ps_label_rules {
 PS_MUST_USE ps_code ps_label_rules_init(ps_label_rules *rules, const ps_analysis_opts *opts,
                                         ps_err *err);
 void ps_label_rules_fini(ps_label_rules *rules);
+/* What must hold of all of them together, before a run. PS_USAGE. */
+PS_MUST_USE ps_code ps_label_rules_check(const ps_analysis_opts *opts, ps_err *err);
 /* Whether the user gave rules that name ops. */
 static inline bool ps_label_rules_given(const ps_analysis_opts *opts) {
     return opts->forward_re != NULL || opts->backward_re != NULL;

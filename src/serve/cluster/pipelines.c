@@ -3,26 +3,13 @@
 #include "analyze/pipeline/host_labels.h"
 #include "base/alloc.h"
 
-/* What must hold of the rules for names together. */
-static ps_code check_rules(const ps_analysis_opts *o, ps_err *err) {
-    if (o->microbatch_re != NULL && !ps_label_rules_given(o)) {
-        return ps_fail(
-            err, PS_USAGE,
-            "microbatch_re numbers what forward_re and backward_re match: give those too");
-    }
-    ps_label_rules rules;
-    ps_code code = ps_label_rules_init(&rules, o, err);
-    ps_label_rules_fini(&rules);
-    return code;
-}
-
 bool ps_pipelines_ask_of(const ps_request *q, ps_reply *r, uint32_t more, ps_pipelines_ask *out) {
     ps_err err = PS_ERR_INIT;
     if (!ps_ask_analysis(q, r, PS_OF_CHARTS | more, &out->cluster, &out->opts)) {
         return false;
     }
     out->opts.in_full = true;
-    if (check_rules(&out->opts, &err) != PS_OK) {
+    if (ps_label_rules_check(&out->opts, &err) != PS_OK) {
         ps_reply_err(r, &err);
         return false;
     }

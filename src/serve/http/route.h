@@ -117,6 +117,9 @@ bool ps_ask_span(const ps_request *q, ps_reply *r, int64_t *from_ns, int64_t *to
 /* {"rank","slice","lane","row","start","dur","name","tint","kind"}: how every route names a slice. */
 PS_MUST_USE ps_code ps_put_ref(ps_json *j, const char *rank_key, const ps_loaded *l, uint32_t slice,
                                ps_err *err);
+/* The whole reply {"ref": that slice, null for PS_NONE}; `err` where `code` says that it was not found out. */
+void ps_reply_ref(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t slice,
+                  ps_code code, ps_err *err);
 /* Its members alone, into the object that is open. */
 PS_MUST_USE ps_code ps_put_ref_members(ps_json *j, const char *rank_key, const ps_loaded *l,
                                        uint32_t slice, ps_err *err);

@@ -98,20 +98,7 @@ static void answer_near(const ps_request *q, ps_reply *r) {
         ps_err err = PS_ERR_INIT;
         uint32_t found = PS_NONE;
         ps_code code = to->find(l, slice, to->is_next, &found, &err);
-        ps_json j = ps_json_to(&r->body);
-        ps_json_object(&j);
-        ps_json_key(&j, "ref");
-        if (code == PS_OK && found != PS_NONE) {
-            code = ps_put_ref(&j, ps_param_text(q, "rank"), l, found, &err);
-        } else {
-            ps_json_null(&j);
-        }
-        ps_json_close(&j);
-        if (code != PS_OK) {
-            ps_reply_err(r, &err);
-        } else {
-            r->is_immutable = true;
-        }
+        ps_reply_ref(q, r, l, found, code, &err);
     }
     ps_loaded_release(l);
 }

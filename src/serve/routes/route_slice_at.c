@@ -34,21 +34,7 @@ static void answer_slice_at(const ps_request *q, ps_reply *r) {
         const ps_layer *layer = ps_loaded_layer(l, PS_LAYER_PROFILE);
         uint32_t found = find_slice_at(ps_trace_slices(layer->trace), start_ns, end_ns);
         ps_err err = PS_ERR_INIT;
-        ps_code code = PS_OK;
-        ps_json j = ps_json_to(&r->body);
-        ps_json_object(&j);
-        ps_json_key(&j, "ref");
-        if (found != PS_NONE) {
-            code = ps_put_ref(&j, ps_param_text(q, "rank"), l, layer->first_slice + found, &err);
-        } else {
-            ps_json_null(&j);
-        }
-        ps_json_close(&j);
-        if (code != PS_OK) {
-            ps_reply_err(r, &err);
-        } else {
-            r->is_immutable = true;
-        }
+        ps_reply_ref(q, r, l, found != PS_NONE ? layer->first_slice + found : PS_NONE, PS_OK, &err);
     }
     ps_loaded_release(l);
 }

@@ -78,3 +78,21 @@ ps_code ps_put_ref(ps_json *j, const char *rank_key, const ps_loaded *l, uint32_
     ps_json_close(j);
     return code;
 }
+
+void ps_reply_ref(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t slice,
+                  ps_code code, ps_err *err) {
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key(&j, "ref");
+    if (code == PS_OK && slice != PS_NONE) {
+        code = ps_put_ref(&j, ps_param_text(q, "rank"), l, slice, err);
+    } else {
+        ps_json_null(&j);
+    }
+    ps_json_close(&j);
+    if (code != PS_OK) {
+        ps_reply_err(r, err);
+    } else {
+        r->is_immutable = true;
+    }
+}

@@ -155,21 +155,7 @@ static lxw_error put_xlsx_cell(book *b, lxw_worksheet *sheet, lxw_row_t row, siz
 /* --- merged cells ------------------------------------------------------------------------------------------ */
 
 static bool same_value(const ps_table *t, size_t r, size_t c) {
-    const ps_value *a = ps_table_cell(t, r - 1, c);
-    const ps_value *b = ps_table_cell(t, r, c);
-    if (a->is_null || b->is_null) {
-        return a->is_null == b->is_null;
-    }
-    switch (t->columns[c].type) {
-    case PS_COL_INT:
-        return a->u.i == b->u.i;
-    case PS_COL_REAL:
-        return memcmp(&a->u.r, &b->u.r, sizeof a->u.r) == 0;
-    case PS_COL_TEXT:
-    case PS_COL_STRING_ID:
-        break;
-    }
-    return strcmp(a->u.text, b->u.text) == 0;
+    return ps_column_same_cell(&t->columns[c], ps_table_cell(t, r - 1, c), ps_table_cell(t, r, c));
 }
 
 /* Whether row r goes on with the cell above: in a merged column, and in all merged columns before it. */
