@@ -554,6 +554,7 @@ static int32_t most_awaited(const pipes *p, int32_t rank) {
     for (int32_t s = 0; sums != NULL && s < n_stages; s++) {
         best = sums[s] > 0 && (best < 0 || sums[s] > sums[best]) ? s : best;
     }
+    p->report->findings.failed = p->report->findings.failed || sums == NULL;
     ps_free(sums);
     return best;
 }
