@@ -42,3 +42,10 @@ same() {
 same ScheduleGPipe           # PyTorch labels it
 same Schedule1F1B            # and this not: inferred from flows
 same ScheduleInterleaved1F1B # labelled or not, by the release
+# Those of some releases only, or whose loops write no names there: what they execute is named by the recorder alone, and the trace is refused.
+for schedule in ScheduleLoopedBFS ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble ScheduleDualPipeV; do
+    if "$python" -c "from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime as r, $schedule as s; assert issubclass(s, r)" \
+        2>"$T/import"; then
+        same "$schedule"
+    fi
+done

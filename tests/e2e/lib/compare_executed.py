@@ -37,7 +37,7 @@ def charted(path, n):
     steps = {}
     with open(path, encoding="utf-8") as file:
         for op in json.load(file)["ops"]:
-            if op["kind"] in ("F", "B"):
+            if op["kind"] in ("F", "B", "BI", "BW"):
                 steps.setdefault(op["step"], []).append((op["rank"], op["start_ns"], op["end_ns"]))
     return [steps[key] for key in sorted(steps)][-n:]
 

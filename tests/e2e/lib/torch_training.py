@@ -1,6 +1,7 @@
 """A training of torch.distributed.pipelining on the CPU that knows nothing of pipescope: torch_training.py SCHEDULE OUT, a process of
 torchrun. It profiles itself with torch.profiler (OUT/trace/rank_<N>.pt.trace.json.gz) and notes what it executed by hooks of its own
-in its stages, with the times (OUT/ran_<N>.json): [[stage, kind, microbatch, start, end in ns]] of each step that is profiled.
+in its stages, with the times (OUT/ran_<N>.json): [[stage, kind, microbatch, start, end in ns]] of each step that is profiled; kinds are F, B,
+and where gradients of inputs and of weights are made apart, BI and BW.
 
 Layers sleep before their operators, as a module does that loads or waits in Python."""
 import json
@@ -44,7 +45,11 @@ class Stage(PipelineStage):
 
     def backward_one_chunk(self, chunk, *args, **kwargs):
         call = super().backward_one_chunk
-        return self.timed("B", chunk, lambda: call(chunk, *args, **kwargs))
+        return self.timed("B" if kwargs.get("full_backward", True) else "BI", chunk, lambda: call(chunk, *args, **kwargs))
+
+    def backward_weight_one_chunk(self, chunk, *args, **kwargs):
+        call = super().backward_weight_one_chunk
+        return self.timed("BW", chunk, lambda: call(chunk, *args, **kwargs))
 
 
 def main(name, out):
@@ -53,7 +58,8 @@ def main(name, out):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     cls = getattr(schedules, name)
     is_plain = issubclass(cls, schedules.PipelineScheduleSingle)
-    numbers = [rank] if is_plain else [rank, rank + ranks]
+    is_v = name in ("ScheduleZBVZeroBubble", "ScheduleDualPipeV")
+    numbers = [rank] if is_plain else [rank, 2 * ranks - 1 - rank] if is_v else [rank, rank + ranks]
     stages = [Stage(Layer(), number, ranks * len(numbers), torch.device("cpu"),
                     input_args=(torch.randn(ROWS, WIDTH, requires_grad=number > 0),),
                     output_args=(torch.randn(ROWS, WIDTH, requires_grad=True),)) for number in numbers]
