@@ -9,10 +9,10 @@
 
 static const struct {
     ps_severity severity;
-    const char *name, *text;
+    const char *name;
 } KINDS[] = {
-#define X(kind, severity, name, text) {severity, name, text},
-    PS_ODDITIES(X)
+#define X(kind, severity, name, ...) {severity, name},
+#include "base/oddities.def"
 #undef X
 };
 
@@ -128,23 +128,50 @@ const char *ps_oddity_name(ps_oddity kind) {
     return KINDS[kind].name;
 }
 
+/* With both sides of each {many|one}; the compiler holds the formats against the count. */
+static void fill_oddity(ps_lang lang, ps_oddity kind, unsigned long long count, char *out,
+                        size_t size) {
+    out[0] = '\0';
+    switch (kind) {
+#define X(of, severity, name, english, chinese)                                                    \
+    case of:                                                                                       \
+        (void)snprintf(out, size, PS_SAY(lang, english, chinese), count);                          \
+        break;
+#include "base/oddities.def"
+#undef X
+    case PS_N_ODDITIES:
+        break;
+    }
+}
+
 /* "{rows have|row has}": the left side for any count but one. */
-void ps_oddity_text(ps_oddity kind, uint64_t count, char *out, size_t size) {
-    char text[512];
+void ps_oddity_text(ps_lang lang, ps_oddity kind, uint64_t count, char *out, size_t size) {
+    char text[PS_ODDITY_TEXT];
     size_t n = 0;
     bool skips = false;
-    for (const char *p = KINDS[kind].text; *p != '\0'; p++) {
+    fill_oddity(lang, kind, count, text, sizeof text);
+    for (const char *p = text; *p != '\0'; p++) {
         if (*p == '{' || *p == '|' || *p == '}') {
             skips = (*p == '{' && count == 1) || (*p == '|' && count != 1);
-        } else if (!skips && n + 1 < sizeof text) {
-            text[n++] = *p;
+        } else if (!skips && n + 1 < size) {
+            out[n++] = *p;
         }
     }
-    text[n] = '\0';
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(out, size, text, (unsigned long long)count);
-#pragma GCC diagnostic pop
+    out[n] = '\0';
+}
+
+void ps_diag_say(ps_lang lang, const ps_diag *d, ps_oddity kind, ps_buf *out) {
+    char text[PS_ODDITY_TEXT];
+    const char *between = PS_SAY(lang, ": ", "：");
+    ps_oddity_text(lang, kind, d->counts[kind], text, sizeof text);
+    ps_buf_add_str(out, text);
+    for (int i = 0; i < PS_DIAG_PLACES && d->places[kind][i][0] != '\0'; i++) {
+        ps_buf_addf(out, "%s%s", between, d->places[kind][i]);
+        between = PS_SAY(lang, "; ", "；");
+    }
+    if (ps_diag_has_more_places(d, kind)) {
+        ps_buf_addf(out, "%s...", between);
+    }
 }
 
 uint64_t ps_diag_n_errors(const ps_diag *d) {

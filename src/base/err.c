@@ -2,20 +2,21 @@
 #include "base/err.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
 
-const char *ps_code_text(ps_code code) {
+const char *ps_code_text(ps_lang lang, ps_code code) {
     switch (code) {
-#define X(name, text)                                                                              \
+#define X(name, english, chinese)                                                                  \
     case name:                                                                                     \
-        return text;
+        return PS_SAY(lang, english, chinese);
         PS_CODES(X)
 #undef X
     }
-    return "unknown error";
+    return PS_SAY(lang, "unknown error", "未知错误");
 }
 
 /* There are two functions of this name: GNU's returns the text, that of POSIX (musl has no other) a status. */
@@ -80,8 +81,95 @@ ps_code ps_fail_file(ps_err *err, ps_code code, const char *file, const char *fm
     return code;
 }
 
+/* The Chinese of what was said just now. `format` was held against the values with its English. */
+static void say_chinese(ps_err *err, const char *format, va_list ap) {
+    char text[sizeof err->chinese];
+    (void)vsnprintf(text, sizeof text, format, ap);
+    ps_utf8_drop_pieces(text);
+    memcpy(err->chinese, text, sizeof text);
+}
+
+ps_code ps_fail_file_said(ps_err *err, ps_code code, const char *file, const char *english,
+                          const char *chinese, ...) {
+    if (err == NULL) {
+        return code;
+    }
+    ps_err said = *err; /* values may point into err */
+    va_list ap;
+    va_start(ap, chinese);
+    fail_va(&said, code, file, english, ap);
+    va_end(ap);
+    va_start(ap, chinese);
+    say_chinese(&said, chinese, ap);
+    va_end(ap);
+    *err = said;
+    return code;
+}
+
+ps_code ps_fail_said(ps_err *err, ps_code code, const char *english, const char *chinese, ...) {
+    if (err == NULL) {
+        return code;
+    }
+    ps_err said = *err;
+    va_list ap;
+    va_start(ap, chinese);
+    fail_va(&said, code, NULL, english, ap);
+    va_end(ap);
+    va_start(ap, chinese);
+    say_chinese(&said, chinese, ap);
+    va_end(ap);
+    *err = said;
+    return code;
+}
+
+static void add_more(char *msg, size_t size, const char *between, const char *format, va_list ap) {
+    size_t n = strlen(msg);
+    (void)snprintf(msg + n, size - n, "%s", between);
+    n = strlen(msg);
+    (void)vsnprintf(msg + n, size - n, format, ap);
+    ps_utf8_drop_pieces(msg);
+}
+
+void ps_err_add_said(ps_err *err, const char *english, const char *chinese, ...) {
+    va_list ap;
+    if (err->chinese[0] == '\0') {
+        memcpy(err->chinese, err->msg, sizeof err->chinese);
+    }
+    va_start(ap, chinese);
+    add_more(err->chinese, sizeof err->chinese, "；", chinese, ap);
+    va_end(ap);
+    va_start(ap, chinese);
+    add_more(err->msg, sizeof err->msg, "; ", english, ap);
+    va_end(ap);
+}
+
 ps_code ps_fail_nomem(ps_err *err) {
-    return ps_fail(err, PS_NOMEM, "out of memory");
+    return ps_fail_said(err, PS_NOMEM, "out of memory", "内存不足");
+}
+
+const char *ps_err_text(ps_lang lang, const ps_err *err) {
+    return lang == PS_CHINESE && err->chinese[0] != '\0' ? err->chinese
+           : err->msg[0] != '\0'                         ? err->msg
+                                                         : ps_code_text(lang, err->code);
+}
+
+static void put_before(char msg[sizeof((ps_err *)0)->msg], const char *prefix) {
+    char old[sizeof((ps_err *)0)->msg];
+    memcpy(old, msg, sizeof old);
+    size_t n = strlen(prefix);
+    size_t room = sizeof old - 1;
+    if (n + 2 > room) {
+        n = room - 2;
+    }
+    memcpy(msg, prefix, n);
+    memcpy(msg + n, ": ", 2);
+    size_t rest = strlen(old);
+    if (rest > room - n - 2) {
+        rest = room - n - 2;
+    }
+    memcpy(msg + n + 2, old, rest);
+    msg[n + 2 + rest] = '\0';
+    ps_utf8_drop_pieces(msg);
 }
 
 void ps_err_prefix(ps_err *err, const char *fmt, ...) {
@@ -93,24 +181,14 @@ void ps_err_prefix(ps_err *err, const char *fmt, ...) {
     va_start(ap, fmt);
     (void)vsnprintf(prefix, sizeof prefix, fmt, ap);
     va_end(ap);
-    char old[sizeof err->msg];
-    memcpy(old, err->msg, sizeof old);
-    size_t n = strlen(prefix);
-    size_t room = sizeof err->msg - 1;
-    if (n + 2 > room) {
-        n = room - 2;
+    put_before(err->msg, prefix);
+    if (err->chinese[0] != '\0') {
+        put_before(err->chinese, prefix);
     }
-    memcpy(err->msg, prefix, n);
-    memcpy(err->msg + n, ": ", 2);
-    size_t rest = strlen(old);
-    if (rest > room - n - 2) {
-        rest = room - n - 2;
-    }
-    memcpy(err->msg + n + 2, old, rest);
-    err->msg[n + 2 + rest] = '\0';
 }
 
-void ps_err_format(const ps_err *err, char *out, size_t size) {
+/* Empty where no file is concerned. */
+static void format_place(const ps_err *err, char *out, size_t size) {
     char place[64] = "";
     if (err->line > 0 && err->offset != PS_NO_OFFSET) {
         (void)snprintf(place, sizeof place, ":%u (byte %llu)", (unsigned)err->line,
@@ -120,10 +198,25 @@ void ps_err_format(const ps_err *err, char *out, size_t size) {
     } else if (err->offset != PS_NO_OFFSET) {
         (void)snprintf(place, sizeof place, " (byte %llu)", (unsigned long long)err->offset);
     }
-    const char *msg = err->msg[0] != '\0' ? err->msg : ps_code_text(err->code);
     if (err->file[0] != '\0') {
-        (void)snprintf(out, size, "%s%s: %s", err->file, place, msg);
+        (void)snprintf(out, size, "%s%s: ", err->file, place);
     } else {
-        (void)snprintf(out, size, "%s", msg);
+        out[0] = '\0';
     }
+}
+
+void ps_err_format(const ps_err *err, char *out, size_t size) {
+    char place[sizeof err->file + 80];
+    format_place(err, place, sizeof place);
+    (void)snprintf(out, size, "%s%s", place, ps_err_text(PS_ENGLISH, err));
+}
+
+void ps_err_say(ps_lang lang, const ps_err *err, char *out, size_t size) {
+    char place[sizeof err->file + 80];
+    const char *text = ps_err_text(lang, err);
+    const char *kind = ps_code_text(lang, err->code);
+    bool is_of_run = err->code == PS_NOTHING || err->code == PS_USAGE || err->code == PS_BUSY;
+    bool is_said = lang == PS_ENGLISH || err->chinese[0] != '\0' || text == kind || is_of_run;
+    format_place(err, place, sizeof place);
+    (void)snprintf(out, size, "%s%s%s%s", place, is_said ? "" : kind, is_said ? "" : "：", text);
 }

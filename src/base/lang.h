@@ -10,4 +10,13 @@ typedef enum ps_lang { PS_ENGLISH, PS_CHINESE, PS_N_LANGS } ps_lang;
  * plural) the Chinese passes over by "%.0s". */
 #define PS_SAY(lang, english, chinese) ((lang) == PS_CHINESE ? (chinese) : (english))
 
+/* A sentence that is kept while nobody knows who will read it; {NULL, NULL} is none. */
+typedef struct ps_said {
+    const char *in[PS_N_LANGS];
+} ps_said;
+
+/* Of a function that takes the formats of both languages, with the same values behind them. */
+#define PS_PRINTF_SAID(english, chinese, args)                                                     \
+    __attribute__((format(printf, english, args), format(printf, chinese, args)))
+
 #endif

@@ -16,6 +16,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "analyze/core/analysis_options.h"
 #include "base/publish.h"
 #include "model/comm_kernels.h"
 #include "model/table_fold.h"
@@ -379,7 +380,7 @@ int ps_exit_status(ps_code code) {
 
 int ps_cli_fail(const ps_cli *cli, const ps_err *err) {
     char text[1024];
-    ps_err_format(err, text, sizeof text);
+    ps_err_say(cli->lang, err, text, sizeof text);
     ps_cli_warn(cli, "%s", text);
     return ps_exit_status(err->code);
 }
@@ -479,6 +480,7 @@ static int run_command(ps_cli *cli, int argc, char **argv) {
     }
     cli->quiet = ps_cli_flag(cli, "quiet");
     cli->verbose = ps_cli_flag(cli, "verbose");
+    cli->lang = ps_analysis_lang(ps_options_has(&spec, "lang") ? ps_cli_text(cli, "lang") : NULL);
     int status =
         wants_help ? ps_cli_put_help(cli, cli->command, false) : load_comm_rules(cli, &spec);
     status = wants_help || status != PS_EXIT_OK ? status : cli->command->run(cli);

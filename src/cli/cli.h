@@ -87,6 +87,7 @@ struct ps_cli {
     const ps_command *command;
     ps_term term;
     bool quiet, verbose;
+    ps_lang lang; /* --lang, of commands that have it; else English */
     ps_option_values values;
     const char *about; /* what messages are about ("baseline: "), NULL: the input */
     ps_buf *into;      /* what is printed goes there instead of to stdout; NULL: it does not */

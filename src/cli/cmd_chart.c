@@ -132,6 +132,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_TEXT(NULL, "against", "SCHEDULE", PS_UNSAID,
                  "draw the theory of this schedule below the measured step")},
     PS_ALL_ROWS_OPTION,
+    {PS_ROW_ANALYSIS(lang)},
     PS_OPS_OPTIONS,
     PS_CLOCK_OPTIONS,
     PS_INPUT_OPTION,

@@ -448,6 +448,7 @@ static const ps_option OPTIONS[] = {
                  "profiles to compare with, for modes that compare (also "
                  "--baseline_profiling_path)"),
      .one_hyphen = true},
+    {PS_ROW_ANALYSIS(lang)},
     {.hidden = true, PS_ROW_PATH(NULL, "benchmark_profiling_path", "DIR", PS_UNSAID, NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "agent", NULL)},
     {.hidden = true, PS_ROW_PATH(NULL, "baseline_profiling_path", "DIR", PS_UNSAID, NULL)},

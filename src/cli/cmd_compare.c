@@ -155,7 +155,8 @@ static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluste
     (void)cluster;
     ps_table *tables[MAX_TABLES];
     bool is_hidden[MAX_TABLES];
-    ps_comparison c = {.new_name = side_of(cli, 0),
+    ps_comparison c = {.lang = cli->lang,
+                       .new_name = side_of(cli, 0),
                        .base_name = side_of(cli, 1),
                        .tables = tables,
                        .is_hidden = is_hidden,
@@ -212,6 +213,7 @@ static const ps_option OPTIONS[] = {
                  "performance_comparison_result.xlsx in it")},
     {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
     {PS_ROW_INT(NULL, "top_num", "N", PS_IS("10"), 1, 1 << 20, "rows of each table in the text")},
+    {PS_ROW_ANALYSIS(lang)},
     {.short_name = 'd',
      PS_ROW_PATH(DROP_IN, "profiling_path", "NEW", PS_UNSAID, "instead of the first word")},
     {PS_ROW_PATH(DROP_IN, "bp", "BASE", PS_UNSAID, "instead of the second word"),

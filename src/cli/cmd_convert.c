@@ -287,7 +287,7 @@ static void list_search_lacks(conversion *c) {
     c->lacks = ps_lacks_new("lacks");
     for (size_t i = 0; i < c->n_clusters; i++) {
         const ps_cluster *cluster = c->clusters[i];
-        ps_lacks_add_search(c->lacks, &cluster->diag, "the search");
+        ps_lacks_add_search(PS_ENGLISH, c->lacks, &cluster->diag, PS_LACKS_SEARCH(PS_ENGLISH));
         if (cluster->n_ranks == 0) {
             ps_lacks_add(c->lacks, -1, cluster->path, NULL, "no profile found");
         }

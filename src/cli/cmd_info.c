@@ -15,13 +15,16 @@
 #include "cli/rank_report.h"
 #include "model/lacks.h"
 #include "model/recording.h"
+#include "read/ascend/ascend_tables.h"
 #include "run/run_lacks.h"
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
 
 /* Events that a profiler lost, or that were thinned out, and shapes are looked for by report: that takes the arguments of all. */
-#define NOTHING_MISSING                                                                            \
-    "no kind of record (whether single events are lost, or shapes of inputs: report)"
+#define NOTHING_MISSING(lang)                                                                      \
+    PS_SAY(lang,                                                                                   \
+           "no kind of record (whether single events are lost, or shapes of inputs: report)",      \
+           "没有缺少任何种类的记录（是否丢失个别事件、是否缺少输入形状，见 report）")
 
 /* --- what a database may lack -------------------------------------------------------------------------------- */
 
@@ -30,8 +33,8 @@ static int64_t info_rows_of(const ps_inventory *inv, const char *table) {
     return item != NULL ? item->count : -1;
 }
 
-static void add_info_sentence(ps_buf *out, const char *text) {
-    ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "", text);
+static void add_info_sentence(ps_lang lang, ps_buf *out, const char *text) {
+    ps_buf_addf(out, "%s%s", out->len > 0 ? PS_SAY(lang, "; ", "；") : "", text);
 }
 
 /* Of the profilers whose analyses write into it. */
@@ -40,7 +43,7 @@ static bool is_database(const ps_info_rank *r) {
 }
 
 /* What keeps other formats from being drawn as pipelines or projected on the device. */
-static void missing_of_timeline(const ps_inventory *inv, ps_buf *out) {
+static void missing_of_timeline(ps_lang lang, const ps_inventory *inv, ps_buf *out) {
     const uint64_t *n = inv->n_slices;
     uint64_t on_device = n[PS_SLICE_JOB] + n[PS_SLICE_MARK_DEVICE];
     for (int k = PS_SLICE_KERNEL; k < PS_N_SLICE_KINDS; k++) {
@@ -48,50 +51,81 @@ static void missing_of_timeline(const ps_inventory *inv, ps_buf *out) {
     }
     const ps_named *files = ps_named_find(&inv->facts, PS_FACT_MISSING);
     if (files != NULL) {
-        add_info_sentence(out, files->text);
+        ps_ascend_say_missing(lang, files->text, out);
     }
     if (inv->n_steps == 0) {
-        add_info_sentence(out, "no steps: told apart by repetition");
+        add_info_sentence(
+            lang, out, PS_SAY(lang, "no steps: told apart by repetition", "没有 step：按重复划分"));
     }
     if (on_device == 0) {
-        add_info_sentence(out, "no device work: charts show host times");
+        add_info_sentence(lang, out,
+                          PS_SAY(lang, "no device work: charts show host times",
+                                 "没有设备工作：流水线图显示主机时间"));
     } else if (n[PS_SLICE_JOB] == 0 && inv->flows.n == 0) {
-        add_info_sentence(out, "no links from calls to kernels: host ranges cannot be projected");
+        add_info_sentence(lang, out,
+                          PS_SAY(lang,
+                                 "no links from calls to kernels: host ranges cannot be projected",
+                                 "没有调用到核函数的关联：主机 range 无法投影到设备"));
     }
     if (n[PS_SLICE_JOB] + n[PS_SLICE_MARK_HOST] + n[PS_SLICE_ANNOTATION] == 0) {
-        add_info_sentence(out, "no named ranges: a chart has nothing to label");
+        add_info_sentence(lang, out,
+                          PS_SAY(lang, "no named ranges: a chart has nothing to label",
+                                 "没有命名的 range：流水线图无从标注"));
     }
 }
 
-#define NO_MARKS "no mstx marks: pp_chart has nothing to label"
-#define NO_COMM "no communication operators: made from communication marks when there are any"
-#define NO_TASKS "no communication tasks: p2p_pairing needs them, or marks that name the peer"
+#define NO_MARKS                                                                                   \
+    {                                                                                              \
+        { "no mstx marks: pp_chart has nothing to label", "没有 mstx 打点：pp_chart 无从标注" }    \
+    }
+#define NO_COMM                                                                                    \
+    {                                                                                              \
+        {                                                                                          \
+            "no communication operators: made from communication marks when there are any",        \
+                "没有通信算子：有通信打点时由其生成"                              \
+        }                                                                                          \
+    }
+#define NO_TASKS                                                                                   \
+    {                                                                                              \
+        {                                                                                          \
+            "no communication tasks: p2p_pairing needs them, or marks that name the peer",         \
+                "没有通信任务：p2p_pairing 需要它，或写明对端的打点"            \
+        }                                                                                          \
+    }
 
 /* What the profilers of Ascend write beside their events, into databases and into files of text alike. */
-static void missing_of_metadata(const ps_inventory *inv, ps_buf *out) {
+static void missing_of_metadata(ps_lang lang, const ps_inventory *inv, ps_buf *out) {
     if (ps_named_find(&inv->metas, "pp_info") == NULL) {
-        add_info_sentence(out, "no pp_info metadata: classic labels unless --pp-type is given");
+        add_info_sentence(lang, out,
+                          PS_SAY(lang,
+                                 "no pp_info metadata: classic labels unless --pp-type is given",
+                                 "没有 pp_info 元数据：除非给出 --pp-type，否则使用经典标签"));
     }
     if (ps_named_find(&inv->metas, "distributed_args") == NULL &&
         ps_named_find(&inv->metas, "parallel_group_info") == NULL) {
-        add_info_sentence(out, "no parallel sizes: stages need --pp --tp --cp --dp");
+        add_info_sentence(lang, out,
+                          PS_SAY(lang, "no parallel sizes: stages need --pp --tp --cp --dp",
+                                 "没有并行规模：阶段需由 --pp --tp --cp --dp 给出"));
     }
 }
 
 /* The same kinds of records as in databases, by what the files hold. What a file would hold that is missing was said with it. */
-static void missing_of_text(const ps_inventory *inv, ps_buf *out) {
+static void missing_of_text(ps_lang lang, const ps_inventory *inv, ps_buf *out) {
+    static const ps_said MARKS = NO_MARKS;
+    static const ps_said COMM = NO_COMM;
+    static const ps_said TASKS = NO_TASKS;
     const uint64_t *n = inv->n_slices;
     bool has_files = ps_named_find(&inv->facts, PS_FACT_MISSING) == NULL;
     if (has_files && n[PS_SLICE_MARK_HOST] == 0) {
-        add_info_sentence(out, NO_MARKS);
+        add_info_sentence(lang, out, MARKS.in[lang]);
     }
     if (n[PS_SLICE_COMM_OP] == 0) {
-        add_info_sentence(out, NO_COMM);
+        add_info_sentence(lang, out, COMM.in[lang]);
     }
     if (has_files && n[PS_SLICE_COMM_TASK] == 0) {
-        add_info_sentence(out, NO_TASKS);
+        add_info_sentence(lang, out, TASKS.in[lang]);
     }
-    missing_of_metadata(inv, out);
+    missing_of_metadata(lang, inv, out);
 }
 
 static bool info_lacks(const ps_inventory *inv, ps_part_of_capture part) {
@@ -99,87 +133,99 @@ static bool info_lacks(const ps_inventory *inv, ps_part_of_capture part) {
 }
 
 /* Kinds that other captures of this profiler have, and that nothing said before speaks of. */
-static void missing_kinds(const ps_info_rank *r, ps_buf *out) {
+static void missing_kinds(ps_lang lang, const ps_info_rank *r, ps_buf *out) {
     static const struct {
         ps_part_of_capture part;
-        const char *text;
+        ps_said text;
     } PARTS[] = {
-        {PS_CAPTURE_HOST, "no operators and calls of the host"},
-        {PS_CAPTURE_PYTHON, "no Python call stacks"},
-        {PS_CAPTURE_COUNTERS, "no counters of the hardware"},
-        {PS_CAPTURE_MEMORY, "no memory of operators"},
+        {PS_CAPTURE_HOST, {{"no operators and calls of the host", "没有主机算子与调用"}}},
+        {PS_CAPTURE_PYTHON, {{"no Python call stacks", "没有 Python 调用栈"}}},
+        {PS_CAPTURE_COUNTERS, {{"no counters of the hardware", "没有硬件计数器"}}},
+        {PS_CAPTURE_MEMORY, {{"no memory of operators", "没有算子内存"}}},
     };
     static const struct {
         ps_slice_kind kind;
         ps_part_of_capture of; /* where all of it is missing that was said */
-        const char *formats, *text;
+        const char *formats;
+        ps_said text;
     } KINDS[] = {
-        {PS_SLICE_HOST_OP, PS_CAPTURE_HOST, "kineto ascend-db ascend-text",
-         "no operators of the framework"},
-        {PS_SLICE_CALL, PS_CAPTURE_HOST, "kineto nsight ascend-db ascend-text",
-         "no calls into the driver or runtime"},
-        {PS_SLICE_KERNEL, PS_CAPTURE_DEVICE, "kineto nsight ascend-db ascend-text",
-         "no computing kernels"},
+        {PS_SLICE_HOST_OP,
+         PS_CAPTURE_HOST,
+         "kineto ascend-db ascend-text",
+         {{"no operators of the framework", "没有框架算子"}}},
+        {PS_SLICE_CALL,
+         PS_CAPTURE_HOST,
+         "kineto nsight ascend-db ascend-text",
+         {{"no calls into the driver or runtime", "没有驱动或运行时调用"}}},
+        {PS_SLICE_KERNEL,
+         PS_CAPTURE_DEVICE,
+         "kineto nsight ascend-db ascend-text",
+         {{"no computing kernels", "没有计算核函数"}}},
     };
     const ps_inventory *inv = r->inventory;
     bool has_files = ps_named_find(&inv->facts, PS_FACT_MISSING) == NULL;
     bool is_recording = ps_named_find(&inv->metas, "collector.version") != NULL;
     if (is_database(r) && info_lacks(inv, PS_CAPTURE_DEVICE)) {
-        add_info_sentence(out, "no work of the device");
+        add_info_sentence(lang, out, PS_SAY(lang, "no work of the device", "没有设备工作"));
     }
     if (strncmp(ps_cluster_format(r->rank), "ascend", 6) != 0 &&
         info_lacks(inv, PS_CAPTURE_COMMUNICATION)) {
-        add_info_sentence(out, "no communication operators");
+        add_info_sentence(lang, out, PS_SAY(lang, "no communication operators", "没有通信算子"));
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
         bool is_said = !has_files && PARTS[i].part != PS_CAPTURE_COUNTERS &&
                        PARTS[i].part != PS_CAPTURE_MEMORY;
         if (!is_said && info_lacks(inv, PARTS[i].part)) {
-            add_info_sentence(out, PARTS[i].text);
+            add_info_sentence(lang, out, PARTS[i].text.in[lang]);
         }
     }
     for (size_t i = 0; i < PS_N(KINDS) && has_files && !is_recording; i++) {
         if (inv->n_slices[KINDS[i].kind] == 0 && !info_lacks(inv, KINDS[i].of) &&
             strstr(KINDS[i].formats, ps_cluster_format(r->rank)) != NULL) {
-            add_info_sentence(out, KINDS[i].text);
+            add_info_sentence(lang, out, KINDS[i].text.in[lang]);
         }
     }
 }
 
-void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
+void ps_info_missing(ps_lang lang, const ps_info_rank *r, ps_buf *out) {
     static const struct {
-        const char *table, *text;
+        const char *table;
+        ps_said text;
     } PARTS[] = {
         {"MSTX_EVENTS", NO_MARKS},
-        {"STEP_TIME", "no steps: everything counts as one step"},
+        {"STEP_TIME",
+         {{"no steps: everything counts as one step", "没有 step：全部计为一个 step"}}},
         {"COMMUNICATION_OP", NO_COMM},
         {"COMMUNICATION_TASK_INFO", NO_TASKS},
     };
     const ps_inventory *inv = r->inventory;
     if (!is_database(r)) {
-        missing_of_timeline(inv, out);
+        missing_of_timeline(lang, inv, out);
         if (strcmp(ps_cluster_format(r->rank), "ascend-text") == 0) {
-            missing_of_text(inv, out);
+            missing_of_text(lang, inv, out);
         }
-        missing_kinds(r, out);
+        missing_kinds(lang, r, out);
         return;
     }
     if (info_rows_of(inv, "TASK") < 0 && info_rows_of(inv, "CommAnalyzerTime") >= 0) {
         add_info_sentence(
-            out,
-            "no recording (ascend_pytorch_profiler_<rank>.db): only what the profiler computed of steps and "
-            "communication");
+            lang, out,
+            PS_SAY(
+                lang,
+                "no recording (ascend_pytorch_profiler_<rank>.db): only what the profiler computed of steps and "
+                "communication",
+                "没有采集记录（ascend_pytorch_profiler_<rank>.db）：只有采集工具算出的 step 与通信"));
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
         /* Operators made of marks need neither table: those whose marks name the peer are paired, too. */
         bool made =
             inv->comm_from_marks != NULL && strncmp(PARTS[i].table, "COMMUNICATION_", 14) == 0;
         if (info_rows_of(inv, PARTS[i].table) <= 0 && !made) {
-            add_info_sentence(out, PARTS[i].text);
+            add_info_sentence(lang, out, PARTS[i].text.in[lang]);
         }
     }
-    missing_of_metadata(inv, out);
-    missing_kinds(r, out);
+    missing_of_metadata(lang, inv, out);
+    missing_kinds(lang, r, out);
 }
 
 /* --- the table of ranks -------------------------------------------------------------------------------------- */
@@ -267,7 +313,10 @@ static int print_ranks(ps_cli *cli, const ps_info *info) {
     int status =
         ok ? ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more) : ps_cli_fail_nomem(cli);
     if (n_more > 0) {
-        ps_cli_print(cli, "... and %zu more ranks (--all shows them)\n", n_more);
+        ps_cli_print(cli,
+                     PS_SAY(cli->lang, "... and %zu more ranks (--all shows them)\n",
+                            "…… 另有 %zu 个 rank（--all 显示全部）\n"),
+                     n_more);
     }
     ps_table_free(t);
     return status;
@@ -336,7 +385,8 @@ static void print_steps(ps_cli *cli, const ps_inventory *inv) {
 
 static int print_example(ps_cli *cli, const ps_info_rank *r) {
     char who[PS_WHO_TEXT];
-    ps_cli_print(cli, "\n%s (%s) holds\n\n", ps_cli_who(r->rank, who), ps_cluster_format(r->rank));
+    ps_cli_print(cli, PS_SAY(cli->lang, "\n%s (%s) holds\n\n", "\n%s（%s）包含\n\n"),
+                 ps_cli_who(r->rank, who), ps_cluster_format(r->rank));
     int status = print_content(cli, r->inventory);
     static const char *const FACTS[] = {"profiler level", "device", "host", "schema version",
                                         "mstx"};
@@ -429,7 +479,7 @@ typedef struct lacks {
     size_t *kinds; /* [rank] in the texts, or as many for those beyond them */
 } lacks;
 
-static bool find_lacks_of_ranks(const ps_info *info, lacks *l) {
+static bool find_lacks_of_ranks(ps_lang lang, const ps_info *info, lacks *l) {
     ps_buf text = {0};
     l->kinds = ps_calloc(info->n, sizeof *l->kinds);
     bool ok = l->kinds != NULL;
@@ -439,7 +489,7 @@ static bool find_lacks_of_ranks(const ps_info *info, lacks *l) {
             continue;
         }
         ps_buf_clear(&text);
-        ps_info_missing(&info->ranks[i], &text);
+        ps_info_missing(lang, &info->ranks[i], &text);
         ok = ps_buf_ok(&text); /* the next rank's begins anew */
         size_t k = 0;
         while (k < l->n && strcmp(ps_buf_str(&l->texts[k]), ps_buf_str(&text)) != 0) {
@@ -456,7 +506,8 @@ static bool find_lacks_of_ranks(const ps_info *info, lacks *l) {
 }
 
 /* "rank 3", "ranks 0-62, 64"; where numbers are not known how many, or the name of the one. False: memory is out. */
-static bool add_ranks_of_kind(const ps_info *info, const lacks *l, size_t kind, ps_buf *out) {
+static bool add_ranks_of_kind(ps_lang lang, const ps_info *info, const lacks *l, size_t kind,
+                              ps_buf *out) {
     int64_t *numbers = ps_calloc(info->n, sizeof *numbers);
     size_t n = 0;
     size_t n_known = 0;
@@ -473,10 +524,11 @@ static bool add_ranks_of_kind(const ps_info *info, const lacks *l, size_t kind, 
     if (n == 1) {
         ps_buf_add_str(out, ps_cli_who(first, who));
     } else if (n > 1 && n_known == n) {
-        ps_buf_add_str(out, "ranks ");
+        ps_buf_add_str(out, PS_SAY(lang, "ranks ", "rank "));
         ps_buf_add_runs(out, numbers, n, MAX_LACKS);
     } else if (n > 1) {
-        ps_buf_addf(out, "%zu ranks, %s and others", n, ps_cli_who(first, who));
+        ps_buf_addf(out, PS_SAY(lang, "%zu ranks, %s and others", "%zu 个 rank（%s 等）"), n,
+                    ps_cli_who(first, who));
     }
     ps_free(numbers);
     return numbers != NULL && ps_buf_ok(out);
@@ -485,19 +537,21 @@ static bool add_ranks_of_kind(const ps_info *info, const lacks *l, size_t kind, 
 /* Ranks that lack the same are named together. */
 static int print_missing(ps_cli *cli, const ps_info *info) {
     lacks l = {.n = 0};
-    bool ok = find_lacks_of_ranks(info, &l);
+    bool ok = find_lacks_of_ranks(cli->lang, info, &l);
     bool any_beyond = false;
     for (size_t i = 0; ok && i < info->n; i++) {
         any_beyond = any_beyond || l.kinds[i] == MAX_LACKS;
     }
     for (size_t k = 0; ok && k < l.n + any_beyond; k++) {
         ps_buf ranks = {0};
-        ok = l.n == 1 || add_ranks_of_kind(info, &l, k, &ranks);
-        const char *text = k == l.n             ? "something else (--json tells of each)"
+        ok = l.n == 1 || add_ranks_of_kind(cli->lang, info, &l, k, &ranks);
+        const char *text = k == l.n ? PS_SAY(cli->lang, "something else (--json tells of each)",
+                                             "其他内容（--json 逐个说明）")
                            : l.texts[k].len > 0 ? ps_buf_str(&l.texts[k])
-                                                : NOTHING_MISSING;
+                                                : NOTHING_MISSING(cli->lang);
         if (ok) {
-            ps_cli_print(cli, "%smissing%s%s  %s\n", k == 0 ? "\n" : "", l.n > 1 ? " on " : "",
+            ps_cli_print(cli, PS_SAY(cli->lang, "%smissing%s%s  %s\n", "%s缺少%s%s  %s\n"),
+                         k == 0 ? "\n" : "", l.n > 1 ? PS_SAY(cli->lang, " on ", "：") : "",
                          l.n > 1 ? ps_buf_str(&ranks) : "", text);
         }
         ps_buf_fini(&ranks);
@@ -535,22 +589,23 @@ static ps_code read_info(ps_cli *cli, ps_info *info, ps_err *err) {
 static void print_title(ps_cli *cli, const ps_info *info) {
     ps_arena arena = {0};
     const char *path = ps_text_clean(&arena, info->cluster->path);
-    ps_cli_print(cli, "%s: %zu rank%s\n\n", path != NULL ? path : "", info->n,
-                 info->n == 1 ? "" : "s");
+    ps_cli_print(cli, PS_SAY(cli->lang, "%s: %zu rank%s\n\n", "%s：%zu 个 rank%.0s\n\n"),
+                 path != NULL ? path : "", info->n, info->n == 1 ? "" : "s");
     ps_arena_fini(&arena);
 }
 
-static ps_table *lacks_of_info(const ps_info *info) {
+static ps_table *lacks_of_info(ps_lang lang, const ps_info *info) {
     ps_table *out = ps_lacks_new("lacks");
     ps_err nomem = PS_ERR_INIT;
     (void)ps_fail_nomem(&nomem);
     if (out != NULL) {
-        ps_lacks_add_search(out, &info->cluster->diag, "the search");
+        ps_lacks_add_search(lang, out, &info->cluster->diag, PS_LACKS_SEARCH(lang));
     }
     for (size_t i = 0; out != NULL && i < info->n; i++) {
         const ps_info_rank *r = &info->ranks[i];
         if (!ps_info_was_read(r)) {
-            ps_lacks_add_unread(out, r->rank, r->inventory != NULL ? &r->inventory->err : &nomem);
+            ps_lacks_add_unread(lang, out, r->rank,
+                                r->inventory != NULL ? &r->inventory->err : &nomem);
         }
     }
     return ps_table_end(out);
@@ -559,7 +614,7 @@ static ps_table *lacks_of_info(const ps_info *info) {
 static int print_lacks(ps_cli *cli, const ps_info *info) {
     ps_err err = PS_ERR_INIT;
     ps_buf text = {0};
-    ps_lacks_say(info->lacks, "\n", "", &text);
+    ps_lacks_say(cli->lang, info->lacks, "\n", "", &text);
     if (text.len > 0) {
         ps_buf_add_char(&text, '\n');
     }
@@ -581,7 +636,7 @@ static int print_info(ps_cli *cli, const ps_info *info) {
 /* Into the file, or onto the terminal. */
 static int show_info(ps_cli *cli, ps_info *info) {
     const char *path = ps_cli_text(cli, "output");
-    info->lacks = lacks_of_info(info);
+    info->lacks = lacks_of_info(cli->lang, info);
     if (info->lacks == NULL) {
         return ps_cli_fail_nomem(cli);
     }
@@ -703,6 +758,7 @@ static const ps_option OPTIONS[] = {
     PS_JOBS_OPTION,
     PS_MEMORY_OPTION,
     PS_COMM_RULES_OPTION,
+    {PS_ROW_ANALYSIS(lang)},
 };
 
 const ps_command ps_command_info = {

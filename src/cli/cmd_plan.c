@@ -50,7 +50,7 @@ static int show_plan(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) 
     (void)cluster;
     int status = ps_cli_whatif_failed(cli, run);
     const char *path = ps_cli_text(cli, "output");
-    const ps_plan_view view = plan_view_of(ps_cli_lang(cli), run);
+    const ps_plan_view view = plan_view_of(cli->lang, run);
     if (status != PS_EXIT_OK || view.plan == NULL || view.stages == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }

@@ -230,7 +230,7 @@ static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const
     ps_table *lacks = code == PS_OK ? ps_sql_lacks(sql, err) : NULL;
     code = code == PS_OK && lacks == NULL ? err->code : code;
     if (code == PS_OK) {
-        ps_lacks_say(lacks, "", "\n", &text);
+        ps_lacks_say(cli->lang, lacks, "", "\n", &text);
         code = ps_buf_ok(&text) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK && path != NULL) {
@@ -397,6 +397,7 @@ static const ps_option OPTIONS[] = {
         NULL, "schema",
         "print the tables, their columns with units, and the functions; with PATH the tables of "
         "modes and views that this capture has")},
+    {PS_ROW_ANALYSIS(lang)},
     PS_MODE_OPTIONS,
     PS_OPS_OPTIONS,
     PS_CLOCK_OPTIONS,

@@ -97,7 +97,7 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
     int64_t step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : 0;
     ps_code code =
         ps_run_report_view(run, cluster, ps_cli_given(cli, "step") ? &step : NULL, &view, &err);
-    view.lang = ps_cli_lang(cli);
+    view.lang = cli->lang;
     if (code == PS_RANGE) {
         return ps_cli_usage(cli, "--%s", err.msg);
     }

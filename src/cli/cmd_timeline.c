@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
+#include "cli/rank_report.h"
 #include "model/lacks.h"
 #include "read/paddle/paddle.h"
 #include "run/paddle_logs.h"
@@ -52,28 +53,6 @@ static int read_devices(ps_cli *cli, const char *text, devices *d) {
 
 /* --- what is said ----------------------------------------------------------------------------------------------- */
 
-static void say_oddities(const ps_cli *cli, const ps_diag *d) {
-    for (int k = 0; k < PS_N_ODDITIES; k++) {
-        char text[256];
-        if (d->counts[k] == 0) {
-            continue;
-        }
-        ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
-        ps_buf line = {0};
-        ps_buf_add_str(&line, text);
-        for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
-            ps_buf_addf(&line, "%s%s", i == 0 ? ": " : "; ", d->places[k][i]);
-        }
-        ps_buf_add_str(&line, ps_diag_has_more_places(d, (ps_oddity)k) ? "; ..." : "");
-        if (ps_oddity_severity((ps_oddity)k) == PS_SEV_INFO) {
-            ps_cli_note(cli, "%s", ps_buf_str(&line));
-        } else {
-            ps_cli_warn(cli, "%s", ps_buf_str(&line));
-        }
-        ps_buf_fini(&line);
-    }
-}
-
 /* Every rejected record with --verbose; the counts say the rest. */
 static void say_rejected(const ps_cli *cli, const ps_paddle_log *l) {
     const ps_table *t = ps_trace_side_table(l->trace, PS_PADDLE_REJECTED);
@@ -110,7 +89,7 @@ static void say_of_workers(const ps_cli *cli, const ps_paddle_logs *logs,
                 f->log->path, (unsigned long long)f->n_moved);
         }
     }
-    say_oddities(cli, all);
+    ps_report_oddities(cli, all);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */

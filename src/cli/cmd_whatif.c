@@ -42,7 +42,7 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     const ps_table *timeline = ps_result_table(&run->results[0], "whatif_timeline");
     const char *path = ps_cli_text(cli, "output");
     ps_whatif_view view = ps_run_whatif_view(run, cluster);
-    view.lang = ps_cli_lang(cli);
+    view.lang = cli->lang;
     if (status != PS_EXIT_OK || view.job == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }

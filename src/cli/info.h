@@ -30,7 +30,7 @@ static inline bool ps_info_was_read(const ps_info_rank *r) {
 }
 
 /* What a rank lacks, as sentences; nothing for formats that always hold the same. */
-void ps_info_missing(const ps_info_rank *r, ps_buf *out);
+void ps_info_missing(ps_lang lang, const ps_info_rank *r, ps_buf *out);
 
 /* Everything of every rank. An exit status. */
 int ps_info_put_json(ps_cli *cli, const ps_info *info);

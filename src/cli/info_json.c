@@ -68,7 +68,7 @@ static const char *info_json_fact(const ps_inventory *inv, const char *name) {
     return item != NULL ? item->text : NULL;
 }
 
-static void add_inventory(ps_json *j, const ps_info_rank *r) {
+static void add_inventory(const ps_cli *cli, ps_json *j, const ps_info_rank *r) {
     const ps_inventory *inv = r->inventory;
     add_info_json_span(j, "host", &inv->host);
     add_info_json_span(j, "device", &inv->device);
@@ -94,13 +94,13 @@ static void add_inventory(ps_json *j, const ps_info_rank *r) {
     add_list(j, "metadata", &inv->metas); /* values as they stand: JSON text */
     add_oddities(j, &inv->diag);
     ps_buf lacks = {0};
-    ps_info_missing(r, &lacks);
+    ps_info_missing(cli->lang, r, &lacks);
     add_info_json_text(j, "missing", lacks.len > 0 ? ps_buf_str(&lacks) : NULL);
     j->out->failed = j->out->failed || !ps_buf_ok(&lacks); /* nothing missing is not the same */
     ps_buf_fini(&lacks);
 }
 
-static void add_info_json_rank(ps_json *j, const ps_info_rank *r) {
+static void add_info_json_rank(const ps_cli *cli, ps_json *j, const ps_info_rank *r) {
     ps_json_line(j, 2);
     ps_json_object(j);
     ps_json_key_int(j, "rank", r->rank->rank);
@@ -108,14 +108,14 @@ static void add_info_json_rank(ps_json *j, const ps_info_rank *r) {
     add_info_json_text(j, "profiler", ps_cluster_profiler(r->rank));
     add_info_json_text(j, "file", r->rank->rel_path);
     if (ps_info_was_read(r)) {
-        add_inventory(j, r);
+        add_inventory(cli, j, r);
         ps_json_close(j);
         return;
     }
     ps_err nomem;
     (void)ps_fail_nomem(&nomem);
     char text[1024];
-    ps_err_format(r->inventory != NULL ? &r->inventory->err : &nomem, text, sizeof text);
+    ps_err_say(cli->lang, r->inventory != NULL ? &r->inventory->err : &nomem, text, sizeof text);
     add_info_json_text(j, "error", text);
     ps_json_close(j);
 }
@@ -130,7 +130,7 @@ int ps_info_put_json(ps_cli *cli, const ps_info *info) {
     ps_json_lacks(&j, 1, info->lacks);
     ps_json_key_array(&j, "ranks");
     for (size_t i = 0; i < info->n; i++) {
-        add_info_json_rank(&j, &info->ranks[i]);
+        add_info_json_rank(cli, &j, &info->ranks[i]);
     }
     ps_json_line(&j, 0);
     ps_json_close(&j);

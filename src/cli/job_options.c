@@ -11,11 +11,6 @@
 
 #define MAX_SCHEDULES 32
 
-static ps_lang lang_of(const char *text) {
-    bool is_chinese = text != NULL && strcmp(text, ps_analysis_langs[PS_CHINESE]) == 0;
-    return is_chinese ? PS_CHINESE : PS_ENGLISH;
-}
-
 /* A word that must name a schedule. */
 static int check_schedule(const ps_cli *cli, const char *name) {
     const char *known[MAX_SCHEDULES];
@@ -71,7 +66,7 @@ static int take_analysis_option(const ps_cli *cli, const ps_analysis_option *o,
     case PS_ANALYSIS_CLOCKS:
         return take_clocks(cli, v->number != 0, field);
     case PS_ANALYSIS_LANG:
-        *(ps_lang *)field = lang_of(v->text);
+        *(ps_lang *)field = ps_analysis_lang(v->text);
         break;
     }
     return PS_EXIT_OK;
@@ -265,8 +260,4 @@ int ps_cli_check_ending(const ps_cli *cli, const char *path, const char *const *
                      : ps_cli_usage(cli, "-o %s: end it in %s%s", path, ps_buf_str(&list), remark);
     ps_buf_fini(&list);
     return status;
-}
-
-ps_lang ps_cli_lang(const ps_cli *cli) {
-    return lang_of(ps_cli_text(cli, "lang"));
 }

@@ -128,7 +128,4 @@ int ps_cli_fail_run(const ps_cli *cli, const ps_err *err);
 int ps_cli_check_ending(const ps_cli *cli, const char *path, const char *const *endings,
                         const char *remark);
 
-/* What --lang says, of a command that has it. */
-ps_lang ps_cli_lang(const ps_cli *cli);
-
 #endif

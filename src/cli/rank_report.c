@@ -20,17 +20,9 @@ static void report_oddities(const ps_cli *cli, const ps_diag *d, int but) {
         if (d->counts[k] == 0 || k == but) {
             continue;
         }
-        char text[256];
-        ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
         bool is_info = ps_oddity_severity((ps_oddity)k) == PS_SEV_INFO;
         ps_buf line = {0};
-        ps_buf_add_str(&line, text);
-        for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
-            ps_buf_addf(&line, "%s%s", i == 0 ? ": " : "; ", d->places[k][i]);
-        }
-        if (ps_diag_has_more_places(d, (ps_oddity)k)) {
-            ps_buf_add_str(&line, "; ...");
-        }
+        ps_diag_say(cli->lang, d, (ps_oddity)k, &line);
         if (is_info) {
             ps_cli_note(cli, "%s", ps_buf_str(&line));
         } else {
@@ -52,11 +44,17 @@ static bool report_raw(const ps_cli *cli, const char *dir) {
     if (n_left > 0) {
         ps_cli_warn(
             cli,
-            "%s: raw files of %zu process%s that ended without writing a database: pipescope record --recover %s",
+            PS_SAY(
+                cli->lang,
+                "%s: raw files of %zu process%s that ended without writing a database: pipescope record --recover %s",
+                "%s：有 %zu 个进程%.0s的原始文件未写成数据库：pipescope record --recover %s"),
             dir, n_left, n_left == 1 ? "" : "es", dir);
     }
     if (n_running > 0) {
-        ps_cli_warn(cli, "%s: %zu process%s still being recorded: the database comes at the end",
+        ps_cli_warn(cli,
+                    PS_SAY(cli->lang,
+                           "%s: %zu process%s still being recorded: the database comes at the end",
+                           "%s：%zu 个进程%.0s仍在录制：数据库在结束时写出"),
                     dir, n_running, n_running == 1 ? " is" : "es are");
     }
     return n_left + n_running > 0;
@@ -64,16 +62,17 @@ static bool report_raw(const ps_cli *cli, const char *dir) {
 
 /* A choice between profiles comes first, since all that follows depends on it. */
 void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster) {
-    if (cluster->left_out != NULL) {
-        ps_cli_warn(cli, "%s", cluster->left_out);
+    const char *left_out = cluster->left_out.in[cli->lang];
+    if (left_out != NULL) {
+        ps_cli_warn(cli, "%s", left_out);
     }
     for (size_t i = 0; i < cluster->n_notes; i++) {
-        ps_cli_note(cli, "%s", cluster->notes[i]);
+        ps_cli_note(cli, "%s", cluster->notes[i].in[cli->lang]);
     }
     if (cluster->n_ranks > 0) {
         (void)report_raw(cli, cluster->path);
     }
-    report_oddities(cli, &cluster->diag, cluster->left_out != NULL ? PS_ODD_RANK_DUPLICATE : -1);
+    report_oddities(cli, &cluster->diag, left_out != NULL ? PS_ODD_RANK_DUPLICATE : -1);
 }
 
 const char *ps_cli_who(const ps_cluster_rank *rank, char out[PS_WHO_TEXT]) {
@@ -88,7 +87,7 @@ const char *ps_cli_who(const ps_cluster_rank *rank, char out[PS_WHO_TEXT]) {
 static void report_rank(const ps_cli *cli, const ps_rank_report *r) {
     char text[1024];
     char who[PS_WHO_TEXT];
-    ps_err_format(&r->err, text, sizeof text);
+    ps_err_say(cli->lang, &r->err, text, sizeof text);
     const char *where = r->err.file[0] == '\0' ? r->rank->path : "";
     bool is_named = r->rank->rank >= 0 || where[0] == '\0'; /* else the path does */
     ps_cli_warn(cli, "%s%s%s%s%s", is_named ? ps_cli_who(r->rank, who) : "", is_named ? ": " : "",
@@ -159,7 +158,8 @@ static void rank_report_widen(number_span *spans, const char *sentence) {
 }
 
 /* The sentence of rank `first`; where others of the same cause have other numbers, "16 to 32" in place of one. */
-static void add_rank_report_sentence(ps_buf *out, const ps_run *run, size_t a, size_t first) {
+static void add_rank_report_sentence(ps_lang lang, ps_buf *out, const ps_run *run, size_t a,
+                                     size_t first) {
     const char *sentence = run->ranks[first].missing[a];
     number_span spans[MAX_NUMBERS];
     for (size_t i = 0; i < MAX_NUMBERS; i++) {
@@ -176,8 +176,8 @@ static void add_rank_report_sentence(ps_buf *out, const ps_run *run, size_t a, s
         size_t n = number_at(sentence, at);
         const number_span *span = n > 0 && k < MAX_NUMBERS ? &spans[k++] : NULL;
         if (span != NULL && span->least < span->largest) {
-            ps_buf_addf(out, "%llu to %llu", (unsigned long long)span->least,
-                        (unsigned long long)span->largest);
+            ps_buf_addf(out, PS_SAY(lang, "%llu to %llu", "%llu 至 %llu"),
+                        (unsigned long long)span->least, (unsigned long long)span->largest);
         } else {
             ps_buf_add(out, at, n > 0 ? n : 1);
         }
@@ -187,7 +187,7 @@ static void add_rank_report_sentence(ps_buf *out, const ps_run *run, size_t a, s
 
 /* "rank 3", "all 8 ranks", "5 of 8 ranks (0, 1, 2, 3, ...)" for those whose sentence is that of rank `first`. Returns
  * how many they are. */
-static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first) {
+static size_t name_ranks(ps_lang lang, ps_buf *out, const ps_run *run, size_t a, size_t first) {
     const char *sentence = run->ranks[first].missing[a];
     ps_buf names = {0};
     size_t n = 0;
@@ -205,10 +205,10 @@ static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first)
         char who[PS_WHO_TEXT];
         ps_buf_add_str(out, ps_cli_who(run->ranks[first].rank, who));
     } else if (n == run->n_ranks) {
-        ps_buf_addf(out, "all %zu ranks", n);
+        ps_buf_addf(out, PS_SAY(lang, "all %zu ranks", "全部 %zu 个 rank"), n);
     } else {
-        ps_buf_addf(out, "%zu of %zu ranks (%s%s)", n, run->n_ranks, ps_buf_str(&names),
-                    n > MAX_NAMED ? ", ..." : "");
+        ps_buf_addf(out, PS_SAY(lang, "%zu of %zu ranks (%s%s)", "%zu/%zu 个 rank（%s%s）"), n,
+                    run->n_ranks, ps_buf_str(&names), n > MAX_NAMED ? ", ..." : "");
     }
     ps_buf_fini(&names);
     return n;
@@ -235,8 +235,8 @@ typedef struct cause_groups {
 } cause_groups;
 
 /* Each cause is counted once, however many ranks have it. NULL when memory is out. */
-static const cause_group *group_of_cause(cause_groups *groups, const ps_run *run, size_t r,
-                                         ps_buf *who) {
+static const cause_group *group_of_cause(ps_lang lang, cause_groups *groups, const ps_run *run,
+                                         size_t r, ps_buf *who) {
     for (size_t i = 0; i < groups->n; i++) {
         const char *known = run->ranks[groups->all[i].first].missing[0];
         if (is_same_cause(known, run->ranks[r].missing[0])) {
@@ -247,19 +247,19 @@ static const cause_group *group_of_cause(cause_groups *groups, const ps_run *run
                  sizeof *groups->all)) {
         return NULL;
     }
-    groups->all[groups->n] = (cause_group){.first = r, .n = name_ranks(who, run, 0, r)};
+    groups->all[groups->n] = (cause_group){.first = r, .n = name_ranks(lang, who, run, 0, r)};
     return &groups->all[groups->n++];
 }
 
 /* A line each for few ranks, one for many that lack the same. */
 static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r, cause_groups *groups) {
     ps_buf who = {0};
-    const cause_group *group = group_of_cause(groups, run, r, &who);
+    const cause_group *group = group_of_cause(cli->lang, groups, run, r, &who);
     if (group == NULL || group->n <= MAX_NAMED) {
         report_rank(cli, &run->ranks[r]);
     } else if (group->first == r) {
-        ps_buf_add_str(&who, ": ");
-        add_rank_report_sentence(&who, run, 0, r);
+        ps_buf_add_str(&who, PS_SAY(cli->lang, ": ", "："));
+        add_rank_report_sentence(cli->lang, &who, run, 0, r);
         ps_cli_warn(cli, "%s", ps_buf_str(&who));
     }
     ps_buf_fini(&who);
@@ -285,7 +285,7 @@ static void report_each(const ps_cli *cli, const ps_run *run) {
 static void report_baseline(const ps_cli *cli, const ps_run *run) {
     if (run->baseline != NULL) {
         ps_cli own = *cli;
-        own.about = "baseline: ";
+        own.about = PS_SAY(cli->lang, "baseline: ", "基线：");
         ps_report_cluster(&own, run->baseline_cluster);
         report_each(&own, run->baseline);
     }
@@ -350,13 +350,16 @@ static void report_missing(const ps_cli *cli, const modes *m, size_t a) {
         if (n_sentences++ == MAX_SENTENCES) {
             ps_buf_addf(
                 &line,
-                "%s: further ranks have nothing for it for other reasons (see --json-summary)",
+                PS_SAY(
+                    cli->lang,
+                    "%s: further ranks have nothing for it for other reasons (see --json-summary)",
+                    "%s：其余 rank 因其他原因没有此类内容（见 --json-summary）"),
                 m->analyses[a]->name);
         } else if ((is_news = name_modes(&line, m, a, r))) {
-            ps_buf_add_str(&line, ": ");
-            (void)name_ranks(&line, run, a, r);
-            ps_buf_add_str(&line, ": ");
-            add_rank_report_sentence(&line, run, a, r);
+            ps_buf_add_str(&line, PS_SAY(cli->lang, ": ", "："));
+            (void)name_ranks(cli->lang, &line, run, a, r);
+            ps_buf_add_str(&line, PS_SAY(cli->lang, ": ", "："));
+            add_rank_report_sentence(cli->lang, &line, run, a, r);
         }
         if (is_news && is_optional(m, a)) {
             ps_cli_note(cli, "%s", ps_buf_str(&line));
@@ -397,8 +400,8 @@ static void report_failure(const ps_cli *cli, const ps_run *run, const ps_analys
         }
     }
     char text[1024];
-    ps_err_format(err, text, sizeof text);
-    ps_cli_warn(cli, "%s: %s", ps_buf_str(&line), text);
+    ps_err_say(cli->lang, err, text, sizeof text);
+    ps_cli_warn(cli, PS_SAY(cli->lang, "%s: %s", "%s：%s"), ps_buf_str(&line), text);
     ps_buf_fini(&line);
 }
 
@@ -487,14 +490,22 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
     if (c->n_text_dirs > 0) {
         ps_cli_warn(
             cli,
-            "%s: %zu rank director%s text results only, and this mode reads databases: collect again with "
-            "export_type db; pipescope chart and convert read every format",
+            PS_SAY(
+                cli->lang,
+                "%s: %zu rank director%s text results only, and this mode reads databases: collect again with "
+                "export_type db; pipescope chart and convert read every format",
+                "%s：%zu 个 rank 目录%.0s只有文本结果，而该模式读取数据库：请以 export_type db 重新采集；"
+                "pipescope chart 与 convert 能读取所有格式"),
             c->root, c->n_text_dirs, c->n_text_dirs == 1 ? "y holds" : "ies hold");
     } else {
         ps_cli_warn(
             cli,
-            "%s: no profiler database found (looked for ascend_*_profiler*.db and msmonitor_*.db), and this mode reads "
-            "nothing else; pipescope chart and convert read every format",
+            PS_SAY(
+                cli->lang,
+                "%s: no profiler database found (looked for ascend_*_profiler*.db and msmonitor_*.db), and this mode reads "
+                "nothing else; pipescope chart and convert read every format",
+                "%s：未找到采集数据库（查找 ascend_*_profiler*.db 与 msmonitor_*.db），而该模式不读取其他格式；"
+                "pipescope chart 与 convert 能读取所有格式"),
             c->root);
     }
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING
@@ -505,8 +516,12 @@ int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
     if (report_stranger(cli, c) || report_raw(cli, c->path)) {
         return PS_EXIT_NOTHING;
     }
-    ps_cli_warn(cli, "%s: no profile found%s%s; see: pipescope formats", c->path,
-                c->instead != NULL ? ", but " : "", c->instead != NULL ? c->instead : "");
+    const char *instead = c->instead.in[cli->lang];
+    ps_cli_warn(cli,
+                PS_SAY(cli->lang, "%s: no profile found%s%s; see: pipescope formats",
+                       "%s：未找到采集数据%s%s；参见：pipescope formats"),
+                c->path, instead != NULL ? PS_SAY(cli->lang, ", but ", "，但有 ") : "",
+                instead != NULL ? instead : "");
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
 }
 
@@ -592,7 +607,7 @@ static void add_diag(ps_json *j, const ps_diag *d) {
     ps_json_close(j);
 }
 
-static void add_rank_report_rank(ps_json *j, const ps_rank_report *r) {
+static void add_rank_report_rank(ps_lang lang, ps_json *j, const ps_rank_report *r) {
     static const char *const STATUSES[] = {"done", "nothing", "failed"};
     ps_json_line(j, 4);
     ps_json_object(j);
@@ -602,7 +617,7 @@ static void add_rank_report_rank(ps_json *j, const ps_rank_report *r) {
     ps_json_key_str(j, "input", r->rank->path);
     ps_json_key_str(j, "written", r->written);
     char text[1024] = "";
-    ps_err_format(&r->err, text, sizeof text);
+    ps_err_say(lang, &r->err, text, sizeof text);
     ps_json_key_str(j, "message", r->err.code != PS_OK ? text : NULL);
     ps_json_line(j, 5);
     ps_json_key(j, "oddities");
@@ -635,10 +650,10 @@ static void add_rank_report_tables(ps_json *j, const ps_run *run,
 }
 
 /* What a mode lacks, with the ranks from `r` on that lack it for the same cause. */
-static void add_lack(ps_json *j, const ps_run *run, const ps_analysis *analysis, size_t a,
-                     size_t r) {
+static void add_lack(ps_lang lang, ps_json *j, const ps_run *run, const ps_analysis *analysis,
+                     size_t a, size_t r) {
     ps_buf message = {0};
-    add_rank_report_sentence(&message, run, a, r);
+    add_rank_report_sentence(lang, &message, run, a, r);
     ps_json_line(j, 4);
     ps_json_object(j);
     ps_json_key_str(j, "mode", analysis->name);
@@ -655,13 +670,14 @@ static void add_lack(ps_json *j, const ps_run *run, const ps_analysis *analysis,
     ps_json_close(j);
 }
 
-static void add_missing(ps_json *j, const ps_run *run, const ps_analysis *const *analyses) {
+static void add_missing(ps_lang lang, ps_json *j, const ps_run *run,
+                        const ps_analysis *const *analyses) {
     ps_json_line(j, 2);
     ps_json_key_array(j, "missing");
     for (size_t a = 0; a < run->n_analyses; a++) {
         for (size_t r = 0; r < run->n_ranks; r++) {
             if (run->ranks[r].missing[a] != NULL && !was_said(run, a, r)) {
-                add_lack(j, run, analyses[a], a, r);
+                add_lack(lang, j, run, analyses[a], a, r);
             }
         }
     }
@@ -691,17 +707,17 @@ static void add_counts(ps_json *j, const ps_run *run, const ps_cluster *cluster)
     add_diag(j, &cluster->diag);
 }
 
-static void add_rank_list(ps_json *j, const ps_run *run) {
+static void add_rank_list(ps_lang lang, ps_json *j, const ps_run *run) {
     ps_json_key_array(j, "ranks");
     for (size_t r = 0; r < run->n_ranks; r++) {
-        add_rank_report_rank(j, &run->ranks[r]);
+        add_rank_report_rank(lang, j, &run->ranks[r]);
     }
     ps_json_line(j, 2);
     ps_json_close(j);
 }
 
 /* null when none of the modes compares. */
-static void add_baseline(ps_json *j, const ps_run *run) {
+static void add_baseline(ps_lang lang, ps_json *j, const ps_run *run) {
     ps_json_line(j, 2);
     ps_json_key(j, "baseline");
     if (run->baseline == NULL) {
@@ -711,7 +727,7 @@ static void add_baseline(ps_json *j, const ps_run *run) {
     ps_json_object(j);
     ps_json_key_str(j, "path", run->baseline_cluster->root);
     add_counts(j, run->baseline, run->baseline_cluster);
-    add_rank_list(j, run->baseline);
+    add_rank_list(lang, j, run->baseline);
     ps_json_close(j);
 }
 
@@ -732,10 +748,10 @@ ps_code ps_report_json(ps_cli *cli, const char *path, const ps_cluster *cluster,
     ps_json_close(&j);
     add_counts(&j, run, cluster);
     add_rank_report_tables(&j, run, analyses);
-    add_missing(&j, run, analyses);
-    add_baseline(&j, run);
+    add_missing(cli->lang, &j, run, analyses);
+    add_baseline(cli->lang, &j, run);
     ps_json_line(&j, 2);
-    add_rank_list(&j, run);
+    add_rank_list(cli->lang, &j, run);
     ps_json_close(&j);
     ps_buf_add_char(&out, '\n');
     ps_code code = PS_OK;

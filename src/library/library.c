@@ -100,8 +100,9 @@ static ps_code say_no_profile(const ps_cluster *c, ps_err *err) {
         *err = c->no_profile;
         return err->code;
     }
+    const char *instead = c->instead.in[PS_ENGLISH];
     return ps_fail_file(err, PS_NOTHING, c->path, "no profile found%s%s",
-                        c->instead != NULL ? ", but " : "", c->instead != NULL ? c->instead : "");
+                        instead != NULL ? ", but " : "", instead != NULL ? instead : "");
 }
 
 static ps_code find_profiles(ps_lib *capture, const char *path, ps_err *err) {
@@ -291,13 +292,8 @@ static void add_oddities(ps_table *notes, const ps_diag *diag) {
         if (diag->counts[k] == 0) {
             continue;
         }
-        char text[256];
         ps_buf line = {0};
-        ps_oddity_text((ps_oddity)k, diag->counts[k], text, sizeof text);
-        ps_buf_add_str(&line, text);
-        for (int i = 0; i < PS_DIAG_PLACES && diag->places[k][i][0] != '\0'; i++) {
-            ps_buf_addf(&line, "%s%s", i == 0 ? ": " : "; ", diag->places[k][i]);
-        }
+        ps_diag_say(PS_ENGLISH, diag, (ps_oddity)k, &line);
         ps_table_put(notes,
                      &(note_row){ps_oddity_severity_name((ps_oddity)k), "", ps_buf_str(&line)});
         ps_buf_fini(&line);
@@ -320,11 +316,11 @@ int ps_lib_notes(ps_lib *capture, struct ArrowArrayStream *out, ps_lib_error *er
     ps_table *notes = ps_table_new("notes", "", PS_COLUMNS(NOTES));
     locale_t before = ps_lib_begin(capture);
     const ps_cluster *cluster = capture->cluster;
-    if (cluster->left_out != NULL) {
-        ps_table_put(notes, &(note_row){"loss", "", cluster->left_out});
+    if (cluster->left_out.in[PS_ENGLISH] != NULL) {
+        ps_table_put(notes, &(note_row){"loss", "", cluster->left_out.in[PS_ENGLISH]});
     }
     for (size_t i = 0; i < cluster->n_notes; i++) {
-        ps_table_put(notes, &(note_row){"info", "", cluster->notes[i]});
+        ps_table_put(notes, &(note_row){"info", "", cluster->notes[i].in[PS_ENGLISH]});
     }
     add_oddities(notes, &cluster->diag);
     for (size_t i = 0; i < cluster->n_ranks; i++) {

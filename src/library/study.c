@@ -56,7 +56,7 @@ static ps_code check_chart_asked(const ps_lib_asked *asked, ps_err *err) {
 static ps_code look_at_chart(ps_lib_study *s, ps_err *err) {
     const ps_chart *chart = s->run->results[0].chart;
     if (chart == NULL || chart->n_ops == 0) {
-        const char *reason = ps_run_first_reason(s->run);
+        const char *reason = ps_run_first_reason(PS_ENGLISH, s->run);
         return ps_fail(err, PS_NOTHING, "no pipeline in this capture: %.400s",
                        reason != NULL ? reason : "no forward or backward was found");
     }
@@ -124,7 +124,7 @@ static ps_code look_at_whatif(ps_lib_study *s, ps_err *err) {
         *err = s->run->errors[0];
         return err->code;
     }
-    const char *reason = ps_run_first_reason(s->run);
+    const char *reason = ps_run_first_reason(PS_ENGLISH, s->run);
     return s->whatif.job != NULL
                ? PS_OK
                : ps_fail(err, PS_NOTHING, "%.480s", reason != NULL ? reason : "nothing to ask");

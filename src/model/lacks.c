@@ -49,21 +49,13 @@ void ps_lacks_add(ps_table *lacks, int64_t rank, const char *what, const char *m
     ps_buf_fini(&clean_reason);
 }
 
-void ps_lacks_add_search(ps_table *lacks, const ps_diag *diag, const char *what) {
+void ps_lacks_add_search(ps_lang lang, ps_table *lacks, const ps_diag *diag, const char *what) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (diag->counts[k] == 0 || ps_oddity_severity((ps_oddity)k) != PS_SEV_ERROR) {
             continue;
         }
         ps_buf reason = {0};
-        char text[256];
-        ps_oddity_text((ps_oddity)k, diag->counts[k], text, sizeof text);
-        ps_buf_add_str(&reason, text);
-        for (int i = 0; i < PS_DIAG_PLACES && diag->places[k][i][0] != '\0'; i++) {
-            ps_buf_addf(&reason, "%s%s", i == 0 ? ": " : "; ", diag->places[k][i]);
-        }
-        if (ps_diag_has_more_places(diag, (ps_oddity)k)) {
-            ps_buf_add_str(&reason, "; ...");
-        }
+        ps_diag_say(lang, diag, (ps_oddity)k, &reason);
         if (ps_buf_ok(&reason)) {
             ps_lacks_add(lacks, -1, what, NULL, ps_buf_str(&reason));
         } else {
@@ -100,15 +92,18 @@ size_t ps_lacks_n_lines(const ps_table *lacks) {
     return n > MOST_SAID ? MOST_SAID + 1 : n;
 }
 
-void ps_lacks_say(const ps_table *lacks, const char *before, const char *after, ps_buf *out) {
+void ps_lacks_say(ps_lang lang, const ps_table *lacks, const char *before, const char *after,
+                  ps_buf *out) {
     size_t n = ps_lacks_any(lacks) ? lacks->n_rows : 0;
     for (size_t r = 0; r < n && r < MOST_SAID; r++) {
         const char *mode = lack_text(lacks, r, MODE);
-        ps_buf_addf(out, "%sNot in it: %s%s%s: %s%s", before, mode != NULL ? mode : "",
-                    mode != NULL ? " of " : "", lack_text(lacks, r, WHAT),
+        ps_buf_addf(out, PS_SAY(lang, "%sNot in it: %s%s%s: %s%s", "%s未包含：%s%s%s：%s%s"),
+                    before, mode != NULL ? mode : "",
+                    mode != NULL ? PS_SAY(lang, " of ", "，") : "", lack_text(lacks, r, WHAT),
                     lack_text(lacks, r, REASON), after);
     }
     if (n > MOST_SAID) {
-        ps_buf_addf(out, "%sNot in it: %zu more%s", before, n - MOST_SAID, after);
+        ps_buf_addf(out, PS_SAY(lang, "%sNot in it: %zu more%s", "%s未包含：另有 %zu 项%s"), before,
+                    n - MOST_SAID, after);
     }
 }

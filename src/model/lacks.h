@@ -19,7 +19,8 @@ ps_table *ps_lacks_new(const char *name);
 void ps_lacks_add(ps_table *lacks, int64_t rank, const char *what, const char *mode,
                   const char *reason);
 /* What could not be looked at while profiles were searched for: counted errors. `what` as above. */
-void ps_lacks_add_search(ps_table *lacks, const ps_diag *diag, const char *what);
+void ps_lacks_add_search(ps_lang lang, ps_table *lacks, const ps_diag *diag, const char *what);
+#define PS_LACKS_SEARCH(lang) PS_SAY(lang, "the search", "查找")
 /* Those of one mode, with those of all, as a table of that name. */
 ps_table *ps_lacks_of_mode(const ps_table *lacks, const char *mode, const char *name);
 
@@ -29,6 +30,7 @@ bool ps_lacks_any(const ps_table *lacks);
 /* For people: "Not in it: rank 3: cannot be read", each between `before` and `after`; of many the first few and how many more there
  * are; so many lines. Nothing where nothing is lacking. */
 size_t ps_lacks_n_lines(const ps_table *lacks);
-void ps_lacks_say(const ps_table *lacks, const char *before, const char *after, ps_buf *out);
+void ps_lacks_say(ps_lang lang, const ps_table *lacks, const char *before, const char *after,
+                  ps_buf *out);
 
 #endif

@@ -115,12 +115,14 @@ static ps_code run_once(ps_sql_context *c, const char *mode, const ps_run **out,
 }
 
 /* Why a run has not what was asked for. */
-static ps_code say_nothing(const ps_run *run, const char *what, ps_err *err) {
+static ps_code say_nothing(ps_lang lang, const ps_run *run, const char *what, ps_err *err) {
     const ps_err *last = &run->errors[run->n_analyses - 1];
-    const char *reason = last->code != PS_OK ? last->msg : ps_run_first_reason(run);
+    const char *reason =
+        last->code != PS_OK ? ps_err_text(lang, last) : ps_run_first_reason(lang, run);
     ps_code code = run->n_failed > 0 ? PS_IO : PS_NOTHING;
-    return reason != NULL ? ps_fail(err, code, "%s: %.400s", what, reason)
-                          : ps_fail(err, code, "%s: the capture has nothing of this kind", what);
+    return reason != NULL ? ps_fail_said(err, code, "%s: %.400s", "%s：%.400s", what, reason)
+                          : ps_fail_said(err, code, "%s: the capture has nothing of this kind",
+                                         "%s：采集数据中没有此类内容", what);
 }
 
 /* Of the last analysis that has it: those before it in a run help it. One that no rank took part in has none. */
@@ -144,7 +146,7 @@ static ps_code table_of_mode(ps_sql_context *c, const char *mode, const char *ta
     ps_code code = run_once(c, mode, &run, err);
     if (code == PS_OK) {
         *out = table_of(run, table);
-        code = *out != NULL ? PS_OK : say_nothing(run, table, err);
+        code = *out != NULL ? PS_OK : say_nothing(c->opts.analysis.lang, run, table, err);
     }
     return code;
 }
@@ -340,7 +342,7 @@ static ps_code chart_table_of(ps_sql_context *c, ps_sql_table_id id, const ps_ta
     if (code == PS_OK && *table == NULL) {
         ps_chart *chart = run->results[0].chart;
         if (chart == NULL || chart->n_ops == 0) {
-            return say_nothing(run, ps_sql_tables[id].name, err);
+            return say_nothing(c->opts.analysis.lang, run, ps_sql_tables[id].name, err);
         }
         *table = chart_table(id, chart);
         code = *table != NULL ? PS_OK : ps_fail_nomem(err);

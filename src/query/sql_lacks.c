@@ -29,11 +29,12 @@ ps_table *ps_sql_lacks(ps_sql *s, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_lacks_add_search(lacks, &c->cluster->diag, "the search");
+    const ps_lang lang = c->opts.analysis.lang;
+    ps_lacks_add_search(lang, lacks, &c->cluster->diag, PS_LACKS_SEARCH(lang));
     for (size_t i = 0; i < c->cluster->n_ranks; i++) {
         const ps_err *why = why_missing(c, i);
         if (why != NULL) {
-            ps_lacks_add_unread(lacks, &c->cluster->ranks[i], why);
+            ps_lacks_add_unread(lang, lacks, &c->cluster->ranks[i], why);
         }
     }
     lacks = ps_table_end(lacks);

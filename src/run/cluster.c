@@ -16,6 +16,7 @@
 #include "base/idmap.h"
 #include "base/num.h"
 #include "base/sort.h"
+#include "base/utf8.h"
 #include "read/ascend/ascend_tables.h"
 #include "read/readers.h"
 #include "run/cluster_again.h"
@@ -69,16 +70,34 @@ const char *ps_cluster_format(const ps_cluster_rank *rank) {
                                                  : "unknown";
 }
 
-void ps_cluster_note(ps_cluster *c, const char *fmt, ...) {
+bool ps_cluster_say(ps_cluster *c, ps_buf texts[PS_N_LANGS], ps_said *out) {
+    bool ok = true;
+    for (int lang = 0; lang < PS_N_LANGS; lang++) {
+        ps_buf *text = &texts[lang];
+        out->in[lang] =
+            ps_buf_ok(text) ? ps_arena_strndup(&c->arena, ps_buf_str(text), text->len) : NULL;
+        ok = ok && out->in[lang] != NULL;
+        ps_buf_fini(text);
+    }
+    *out = ok ? *out : (ps_said){{NULL}};
+    return ok;
+}
+
+void ps_cluster_note(ps_cluster *c, const char *english, const char *chinese, ...) {
     char text[768];
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    const char *copy = ps_arena_strndup(&c->arena, text, strlen(text));
-    if (copy != NULL &&
-        ps_grow(&c->notes, &c->cap_notes, c->n_notes + 1, MAX_RANKS, sizeof *c->notes)) {
-        c->notes[c->n_notes++] = copy;
+    ps_said said;
+    bool ok = true;
+    for (int lang = 0; lang < PS_N_LANGS; lang++) {
+        va_list ap;
+        va_start(ap, chinese);
+        (void)vsnprintf(text, sizeof text, PS_SAY(lang, english, chinese), ap);
+        va_end(ap);
+        ps_utf8_drop_pieces(text);
+        said.in[lang] = ps_arena_strndup(&c->arena, text, strlen(text));
+        ok = ok && said.in[lang] != NULL;
+    }
+    if (ok && ps_grow(&c->notes, &c->cap_notes, c->n_notes + 1, MAX_RANKS, sizeof *c->notes)) {
+        c->notes[c->n_notes++] = said;
     }
 }
 
@@ -230,8 +249,8 @@ static const char *choose_db(walk *w, const char *dir, const char *const *names,
         }
     }
     if (n_matching > 1) {
-        ps_cluster_note(w->cluster, "%s holds %zu profiler databases; %s is read", dir, n_matching,
-                        chosen);
+        ps_cluster_note(w->cluster, "%s holds %zu profiler databases; %s is read",
+                        "%s 中有 %zu 个采集数据库；读取 %s", dir, n_matching, chosen);
     }
     if (chosen != NULL && wanted >= 0 && *rank >= 0 && *rank != wanted) {
         ps_diag_add(&w->cluster->diag, PS_ODD_RANK_NAME, "%s/%s beside profiler_info_%lld.json",
@@ -623,6 +642,25 @@ static void put_cluster_places(ps_buf *out, const places *p) {
     ps_buf_add_str(out, p->n > MAX_PLACES ? ", ..." : "");
 }
 
+/* `before`: what was said of others, or NULL. */
+static void put_left_out(ps_lang lang, const char *before, const places *read, const places *left,
+                         size_t n_left, ps_buf *out) {
+    ps_buf_addf(
+        out,
+        PS_SAY(
+            lang,
+            "%s%sranks are here more than once: of each the newest profile is read (a database before "
+            "text), from ",
+            "%s%s有 rank 出现多次：每个 rank 读取最新的采集数据（数据库优先于文本），来自 "),
+        before != NULL ? before : "", before != NULL ? PS_SAY(lang, "; ", "；") : "");
+    put_cluster_places(out, read);
+    ps_buf_addf(out, PS_SAY(lang, "; %zu other%s left out, from ", "；另有 %zu 份略去%.0s，来自 "),
+                n_left, n_left == 1 ? " is" : "s are");
+    put_cluster_places(out, left);
+    ps_buf_add_str(out, PS_SAY(lang, " (name one folder to read what is in it)",
+                               "（指定其中一个目录即可读取其内容）"));
+}
+
 /* c->ranks is in order, equal ones side by side. Profiles of one run lie in folders of their own below that of the run;
  * where runs share that, the folders of the ranks are named. */
 static bool say_left_out(ps_cluster *c) {
@@ -655,18 +693,11 @@ static bool say_left_out(ps_cluster *c) {
     if (n_left == 0) {
         return true;
     }
-    ps_buf text = {0};
-    ps_buf_addf(
-        &text, "%s%s%s", c->left_out != NULL ? c->left_out : "", c->left_out != NULL ? "; " : "",
-        "ranks are here more than once: of each the newest profile is read (a database before text), from ");
-    put_cluster_places(&text, &read);
-    ps_buf_addf(&text, "; %zu other%s left out, from ", n_left, n_left == 1 ? " is" : "s are");
-    put_cluster_places(&text, &left);
-    ps_buf_add_str(&text, " (name one folder to read what is in it)");
-    c->left_out =
-        ps_buf_ok(&text) ? ps_arena_strndup(&c->arena, ps_buf_str(&text), text.len) : NULL;
-    ps_buf_fini(&text);
-    return c->left_out != NULL;
+    ps_buf texts[PS_N_LANGS] = {{0}};
+    for (int lang = 0; lang < PS_N_LANGS; lang++) {
+        put_left_out((ps_lang)lang, c->left_out.in[lang], &read, &left, n_left, &texts[lang]);
+    }
+    return ps_cluster_say(c, texts, &c->left_out);
 }
 
 static bool keep_newest(ps_cluster *c) {
@@ -693,46 +724,65 @@ static bool keep_newest(ps_cluster *c) {
     if (n_copies > 0) {
         ps_cluster_note(
             c, "%s: %zu cop%s that an earlier run wrote %s left out: the originals are here",
-            c->root, n_copies, n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
+            "%s：早先运行写出的 %zu 份副本已略去%.0s%.0s：原件就在这里", c->root, n_copies,
+            n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
     }
     return true;
 }
 
 /* "kineto", "ascend-db", "ascend-db of MindSpore" */
-static void name_kind(const ps_cluster_rank *r, char out[64]) {
+static void name_kind(ps_lang lang, const ps_cluster_rank *r, char out[64]) {
     bool is_usual = r->profiler == PS_PROFILER_OTHER || r->profiler == PS_PROFILER_PYTORCH;
-    (void)snprintf(out, 64, "%.30s%s%.20s", ps_cluster_format(r), is_usual ? "" : " of ",
-                   is_usual ? "" : ps_cluster_profiler(r));
+    if (is_usual) {
+        (void)snprintf(out, 64, "%.30s", ps_cluster_format(r));
+    } else {
+        (void)snprintf(out, 64, PS_SAY(lang, "%.30s of %.20s", "%.20s（%.20s）"),
+                       ps_cluster_format(r), ps_cluster_profiler(r));
+    }
 }
 
-/* How many ranks of which format, where there are several. */
-static void say_formats(ps_cluster *c) {
-    char text[512] = "";
+enum { FORMATS_TEXT = 512 };
+
+/* "3 kineto, 1 nsight"; how many kinds. */
+static size_t put_formats(ps_lang lang, const ps_cluster *c, char out[FORMATS_TEXT]) {
     size_t n_kinds = 0;
+    out[0] = '\0';
     for (size_t i = 0; i < c->n_ranks; i++) {
         char kind[64];
         size_t n = 0;
         bool first = true;
-        name_kind(&c->ranks[i], kind);
+        name_kind(lang, &c->ranks[i], kind);
         for (size_t k = 0; k < c->n_ranks && (first || k > i); k++) {
             char other[64];
-            name_kind(&c->ranks[k], other);
+            name_kind(lang, &c->ranks[k], other);
             bool same = strcmp(kind, other) == 0;
             n += same;
             first = first && (!same || k >= i);
         }
         if (first) {
-            size_t len = strlen(text);
-            (void)snprintf(text + len, sizeof text - len, "%s%zu %s", n_kinds++ > 0 ? ", " : "", n,
-                           kind);
+            size_t len = strlen(out);
+            const char *between = n_kinds++ > 0 ? PS_SAY(lang, ", ", "，") : "";
+            (void)snprintf(out + len, FORMATS_TEXT - len, PS_SAY(lang, "%s%zu %s", "%s%zu 份 %s"),
+                           between, n, kind);
         }
     }
+    return n_kinds;
+}
+
+/* How many ranks of which format, where there are several. */
+static void say_formats(ps_cluster *c) {
+    char english[FORMATS_TEXT];
+    char chinese[FORMATS_TEXT];
+    size_t n_kinds = put_formats(PS_ENGLISH, c, english);
     if (n_kinds > 1) {
-        ps_cluster_note(c, "several formats side by side, each analysed by itself: %s", text);
+        (void)put_formats(PS_CHINESE, c, chinese);
+        ps_cluster_note(c, "several formats side by side, each analysed by itself: %s%.0s",
+                        "多种格式并存，各自单独分析：%.0s%s", english, chinese);
     }
     for (size_t i = 0; c->n_ranks > 1 && i < c->n_ranks; i++) {
         if (c->ranks[i].rank < 0) {
             ps_cluster_note(c, "%s: no rank in its name nor beside it; shown as rank ?",
+                            "%s：名称与旁边的文件都没有给出 rank；显示为 rank ?",
                             c->ranks[i].rel_path);
         }
     }
@@ -786,7 +836,9 @@ static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *rea
     }
     c->rank_from = NULL;
     say_formats(c);
-    c->instead = c->n_ranks == 0 && reader == NULL ? ps_cluster_strangers(c) : NULL;
+    if (c->n_ranks == 0 && reader == NULL) {
+        ps_cluster_say_strangers(c);
+    }
     return c;
 }
 

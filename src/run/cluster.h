@@ -62,15 +62,15 @@ typedef struct ps_cluster {
     const char *path;       /* as the user gave it */
     ps_cluster_rank *ranks; /* by rank, then profiler */
     size_t n_ranks, cap_ranks;
-    const char
-        *left_out; /* which of several profiles of a rank are read, NULL: each rank is there once */
+    ps_said
+        left_out; /* which of several profiles of a rank are read; none: each rank is there once */
     ps_err no_profile;  /* why a file that the user named is none; PS_OK otherwise */
     size_t n_text_dirs; /* rank directories that hold only text and were not taken */
-    const char *
-        instead; /* where no rank is: what was found there, and what to do with it; NULL nothing known */
+    ps_said
+        instead; /* where no rank is: what was found there, and what to do with it; none: nothing known */
     size_t n_strangers[PS_N_STRANGERS]; /* of it, by kind, with the first one's path */
     const char *strangers[PS_N_STRANGERS];
-    const char **notes; /* sentences for people: duplicates, several profilers side by side */
+    ps_said *notes; /* sentences for people: duplicates, several profilers side by side */
     size_t n_notes, cap_notes;
     ps_diag diag;
     ps_pattern *

@@ -200,19 +200,27 @@ static void put_folders(ps_buf *text, const ps_cluster *c, const recording *list
     ps_buf_add_str(text, n_named > MAX_NAMED ? ", ..." : "");
 }
 
+static void put_again(ps_lang lang, const ps_cluster *c, const recording *list, size_t n,
+                      size_t n_left, ps_buf *out) {
+    ps_buf_add_str(
+        out, PS_SAY(lang,
+                    "recordings without a rank are of the same process, or of runs one after the "
+                    "other: the newest is read, from ",
+                    "没有 rank 的录制属于同一进程或先后多次运行：读取最新的，来自 "));
+    put_folders(out, c, list, n, false);
+    ps_buf_addf(out, PS_SAY(lang, "; %zu other%s left out, from ", "；另有 %zu 份略去%.0s，来自 "),
+                n_left, n_left == 1 ? " is" : "s are");
+    put_folders(out, c, list, n, true);
+    ps_buf_add_str(out, PS_SAY(lang, " (name one folder to read what is in it)",
+                               "（指定其中一个目录即可读取其内容）"));
+}
+
 static bool say_again(ps_cluster *c, const recording *list, size_t n, size_t n_left) {
-    ps_buf text = {0};
-    ps_buf_add_str(&text,
-                   "recordings without a rank are of the same process, or of runs one after the "
-                   "other: the newest is read, from ");
-    put_folders(&text, c, list, n, false);
-    ps_buf_addf(&text, "; %zu other%s left out, from ", n_left, n_left == 1 ? " is" : "s are");
-    put_folders(&text, c, list, n, true);
-    ps_buf_add_str(&text, " (name one folder to read what is in it)");
-    c->left_out =
-        ps_buf_ok(&text) ? ps_arena_strndup(&c->arena, ps_buf_str(&text), text.len) : NULL;
-    ps_buf_fini(&text);
-    return c->left_out != NULL;
+    ps_buf texts[PS_N_LANGS] = {{0}};
+    for (int lang = 0; lang < PS_N_LANGS; lang++) {
+        put_again((ps_lang)lang, c, list, n, n_left, &texts[lang]);
+    }
+    return ps_cluster_say(c, texts, &c->left_out);
 }
 
 /* Takes the rows of those that are left out out of c->ranks. */

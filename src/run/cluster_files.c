@@ -117,7 +117,8 @@ static ps_code add_cluster_file(ps_cluster *c, const char *path, const ps_reader
     ps_code code = by_name ? reader->parts_by_name(path, c->rank_from, &c->arena, &parts, &n, &err)
                            : reader->parts(path, &c->arena, &parts, &n, &err);
     if (by_name && code == PS_OK && n == 0) {
-        ps_cluster_note(c, "%s: no two of its processes tell ranks by --rank-from", path);
+        ps_cluster_note(c, "%s: no two of its processes tell ranks by --rank-from",
+                        "%s：没有两个进程能按 --rank-from 得出 rank", path);
     }
     if (code == PS_NOMEM) {
         return PS_NOMEM;
@@ -218,7 +219,8 @@ static void number_format(ps_cluster *c, ps_cluster_rank *ranks, size_t n) {
             c,
             "%zu %s files tell no rank: numbered in the order of their names (of several runs name "
             "one)",
-            n, ps_cluster_format(&ranks[0]));
+            "%zu 个 %s 文件没有给出 rank：按文件名顺序编号（若有多次运行，请指定其中一次）", n,
+            ps_cluster_format(&ranks[0]));
     }
 }
 

@@ -23,7 +23,11 @@ void ps_cluster_number(ps_cluster *c);
 /* Place in the list of readers; a reader that is NULL comes last. */
 size_t ps_cluster_reader_order(const ps_reader *reader);
 
+/* Keeps a sentence that was made in each language; the texts are freed. False when memory is out. */
+bool ps_cluster_say(ps_cluster *c, ps_buf texts[PS_N_LANGS], ps_said *out);
+
 /* Adds a sentence to the notes. */
-void ps_cluster_note(ps_cluster *c, const char *fmt, ...) PS_PRINTF(2, 3);
+void ps_cluster_note(ps_cluster *c, const char *english, const char *chinese, ...)
+    PS_PRINTF_SAID(2, 3, 4);
 
 #endif

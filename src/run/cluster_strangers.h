@@ -9,8 +9,8 @@
 /* Counts what this name in the folder `dir` says, when it says something. */
 void ps_cluster_note_stranger(ps_cluster *c, const char *dir, const char *name);
 
-/* "2 reports of Nsight Systems, first a/b.nsys-rep: write each as a database (...); ...", NULL when nothing was noted or memory is
- * out. In the arena. */
-const char *ps_cluster_strangers(ps_cluster *c);
+/* Says in c->instead what was noted: "2 reports of Nsight Systems (first a/b.nsys-rep): write each as a database (...); ...". Nothing when
+ * nothing was, or memory is out. */
+void ps_cluster_say_strangers(ps_cluster *c);
 
 #endif

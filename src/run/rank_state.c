@@ -39,8 +39,8 @@ static void file_id_archive(ps_archive *a, ps_file_id *x) {
 void ps_rank_state_archive(ps_archive *a, void *state) {
     ps_rank_state *x = state;
     (void)ps_archive_use_arena(a, &x->arena);
-    PS_ARCHIVE(a, x, key, err.line, err.offset, err.file, err.msg, n_nothing, no_step, has_stamp,
-               stamp.change_counter);
+    PS_ARCHIVE(a, x, key, err.line, err.offset, err.file, err.msg, err.chinese, n_nothing, no_step,
+               has_stamp, stamp.change_counter);
     PS_ARCHIVE_BELOW(a, x, status, PS_RANK_FAILED + 1);
     PS_ARCHIVE_BELOW(a, x, err.code, PS_NO_ROOM + 1);
     file_id_archive(a, &x->stamp.file);

@@ -33,7 +33,7 @@ static void note_nothing(const ps_session *s, ps_rank_report *report, size_t a, 
     if (report->missing[a] != NULL) {
         return;
     }
-    report->missing[a] = ps_strdup(err->msg);
+    report->missing[a] = ps_strdup(ps_err_text(s->opts->analysis.lang, err));
     if (report->missing[a] == NULL) {
         ps_err nomem = PS_ERR_INIT;
         (void)ps_fail_nomem(&nomem);
@@ -47,8 +47,8 @@ static void note_nothing(const ps_session *s, ps_rank_report *report, size_t a, 
     if (report->err.code == PS_OK) {
         report->err = *err;
     } else if (report->status != PS_RANK_FAILED) {
-        size_t n = strlen(report->err.msg);
-        (void)snprintf(report->err.msg + n, sizeof report->err.msg - n, "; %s", err->msg);
+        ps_err_add_said(&report->err, "%s%.0s", "%.0s%s", ps_err_text(PS_ENGLISH, err),
+                        ps_err_text(PS_CHINESE, err));
     }
     if (report->n_nothing == s->run->n_analyses && report->status == PS_RANK_DONE) {
         report->status = PS_RANK_NOTHING;
@@ -127,10 +127,9 @@ bool ps_session_needs_trace(const ps_session *s, size_t r) {
 /* Where a timeline is made of tables, what a mode does not find may be in a file that is missing. */
 static void say_missing_timeline(const ps_trace *trace, ps_err *err) {
     const char *files = trace != NULL ? ps_trace_missing_timeline(trace) : NULL;
-    size_t n = strlen(err->msg);
     if (files != NULL) {
-        (void)snprintf(err->msg + n, sizeof err->msg - n,
-                       "; not among the rank's files: %s: " PS_ASCEND_TIMELINE_HOW, files);
+        ps_err_add_said(err, "not among the rank's files: %s: " PS_ASCEND_TIMELINE_HOW,
+                        "该 rank 的文件中没有 %s：" PS_ASCEND_TIMELINE_HOW_ZH, files);
     }
 }
 
@@ -822,10 +821,10 @@ void ps_run_free(ps_run *run) {
     }
 }
 
-const char *ps_run_first_reason(const ps_run *run) {
+const char *ps_run_first_reason(ps_lang lang, const ps_run *run) {
     for (size_t r = 0; r < run->n_ranks; r++) {
         if (run->ranks[r].err.msg[0] != '\0') {
-            return run->ranks[r].err.msg;
+            return ps_err_text(lang, &run->ranks[r].err);
         }
     }
     return NULL;

@@ -127,6 +127,6 @@ void ps_run_free(ps_run *run); /* NULL is fine */
 size_t ps_run_n_reading_rounds(const ps_analysis *const *analyses, size_t n_analyses, bool in_full);
 
 /* What the first rank that says anything lacks, or NULL. */
-const char *ps_run_first_reason(const ps_run *run);
+const char *ps_run_first_reason(ps_lang lang, const ps_run *run);
 
 #endif

@@ -26,16 +26,23 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
         return err != NULL ? err->code : PS_IO;
     }
     if (ps_diag_n_errors(&b->cluster->diag) > 0) { /* a part of a baseline is none */
-        return ps_fail_file(err, PS_IO, opts->baseline_path, "not all of it could be read: %s",
-                            b->cluster->diag.places[PS_ODD_FILE][0]);
+        return ps_fail_file_said(err, PS_IO, opts->baseline_path, "not all of it could be read: %s",
+                                 "未能全部读取：%s", b->cluster->diag.places[PS_ODD_FILE][0]);
     }
     if (b->cluster->n_ranks == 0 && b->cluster->no_profile.code != PS_OK) {
-        return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "%s", b->cluster->no_profile.msg);
+        return ps_fail_file_said(err, PS_NOTHING, opts->baseline_path, "%s%.0s", "%.0s%s",
+                                 ps_err_text(PS_ENGLISH, &b->cluster->no_profile),
+                                 ps_err_text(PS_CHINESE, &b->cluster->no_profile));
     }
     if (b->cluster->n_ranks == 0) {
-        const char *instead = b->cluster->instead;
-        return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "no profile was found here%s%s",
-                            instead != NULL ? ", but " : "", instead != NULL ? instead : "");
+        const ps_said *instead = &b->cluster->instead;
+        return instead->in[PS_ENGLISH] == NULL
+                   ? ps_fail_file_said(err, PS_NOTHING, opts->baseline_path,
+                                       "no profile was found here", "此处未找到采集数据")
+                   : ps_fail_file_said(err, PS_NOTHING, opts->baseline_path,
+                                       "no profile was found here, but %s%.0s",
+                                       "此处未找到采集数据，但有 %.0s%s", instead->in[PS_ENGLISH],
+                                       instead->in[PS_CHINESE]);
     }
     ps_run_opts own = *opts;
     own.baseline_path = NULL;
@@ -56,8 +63,10 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     for (size_t r = 0; worst->status != PS_RANK_FAILED && r < b->run->n_ranks; r++) {
         worst = b->run->ranks[r].status == PS_RANK_FAILED ? &b->run->ranks[r] : worst;
     }
-    return ps_fail_file(err, worst->err.code, opts->baseline_path, "no rank could be used: %s",
-                        worst->err.msg);
+    return ps_fail_file_said(err, worst->err.code, opts->baseline_path,
+                             "no rank could be used: %s%.0s", "没有可用的 rank：%.0s%s",
+                             ps_err_text(PS_ENGLISH, &worst->err),
+                             ps_err_text(PS_CHINESE, &worst->err));
 }
 
 ps_code ps_baseline_run(ps_baseline *b, const ps_analysis *const *analyses, size_t n_analyses,

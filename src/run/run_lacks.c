@@ -12,6 +12,7 @@ typedef struct side {
     const ps_analysis *const *analyses; /* NULL: names of modes are not said */
     const bool *optional;               /* or NULL */
     const char *before;                 /* of what is named: "baseline, " */
+    ps_lang lang;
     ps_table *lacks;
 } side;
 
@@ -33,12 +34,13 @@ static void add_rank_lack(const side *s, const ps_cluster_rank *rank, const char
 
 static void add_rank_error(const side *s, const ps_cluster_rank *rank, const ps_err *why) {
     char text[1024];
-    ps_err_format(why, text, sizeof text);
+    ps_err_say(s->lang, why, text, sizeof text);
     add_rank_lack(s, rank, NULL, text);
 }
 
-void ps_lacks_add_unread(ps_table *lacks, const ps_cluster_rank *rank, const ps_err *why) {
-    const side s = {.before = "", .lacks = lacks};
+void ps_lacks_add_unread(ps_lang lang, ps_table *lacks, const ps_cluster_rank *rank,
+                         const ps_err *why) {
+    const side s = {.before = "", .lang = lang, .lacks = lacks};
     add_rank_error(&s, rank, why);
 }
 
@@ -69,8 +71,8 @@ static void add_rank_lacks(const side *s, const ps_rank_report *report) {
 
 static void add_side(const side *s, const ps_cluster *cluster) {
     char search[64];
-    (void)snprintf(search, sizeof search, "%sthe search", s->before);
-    ps_lacks_add_search(s->lacks, &cluster->diag, search);
+    (void)snprintf(search, sizeof search, "%s%s", s->before, PS_LACKS_SEARCH(s->lang));
+    ps_lacks_add_search(s->lang, s->lacks, &cluster->diag, search);
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         add_rank_lacks(s, &s->run->ranks[r]);
     }
@@ -78,8 +80,9 @@ static void add_side(const side *s, const ps_cluster *cluster) {
         const ps_err *why = &s->run->errors[a];
         if (why->code != PS_OK && why->code != PS_NOTHING) {
             char text[1024];
-            ps_err_format(why, text, sizeof text);
-            ps_lacks_add(s->lacks, -1, "its result", s->analyses[a]->name, text);
+            ps_err_say(s->lang, why, text, sizeof text);
+            ps_lacks_add(s->lacks, -1, PS_SAY(s->lang, "its result", "其结果"),
+                         s->analyses[a]->name, text);
         }
     }
 }
@@ -105,10 +108,12 @@ static bool split_by_mode(ps_run *run, const ps_analysis *const *analyses) {
 ps_code ps_run_note_lacks(ps_run *run, const ps_analysis *const *analyses,
                           const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
     ps_table *lacks = ps_lacks_new("lacks");
-    const side own = {run, analyses, opts->optional, "", lacks};
+    const ps_lang lang = opts->analysis.lang;
+    const side own = {run, analyses, opts->optional, "", lang, lacks};
     add_side(&own, cluster);
     if (run->baseline != NULL) {
-        const side base = {run->baseline, NULL, NULL, "baseline, ", lacks};
+        const side base = {run->baseline, NULL, NULL, PS_SAY(lang, "baseline, ", "基线，"),
+                           lang,          lacks};
         add_side(&base, run->baseline_cluster);
     }
     run->lacks = ps_table_end(lacks);

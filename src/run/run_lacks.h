@@ -12,6 +12,7 @@ PS_MUST_USE ps_code ps_run_note_lacks(ps_run *run, const ps_analysis *const *ana
                                       ps_err *err);
 
 /* A profile that could not be read, and why, as the same row that a run has of it. */
-void ps_lacks_add_unread(ps_table *lacks, const ps_cluster_rank *rank, const ps_err *why);
+void ps_lacks_add_unread(ps_lang lang, ps_table *lacks, const ps_cluster_rank *rank,
+                         const ps_err *why);
 
 #endif

@@ -94,8 +94,11 @@ ps_code ps_run_report_view(const ps_run *run, const ps_cluster *cluster, const i
                             .kernels = ps_result_table(result, "kernels"),
                             .pipeline = -1};
     if (out->findings == NULL || out->evidence == NULL || job == NULL || steps == NULL) {
-        const char *reason = ps_run_first_reason(run);
-        return ps_fail(err, PS_NOTHING, "%.480s", reason != NULL ? reason : "nothing to report on");
+        const char *reason = ps_run_first_reason(PS_ENGLISH, run);
+        return reason == NULL
+                   ? ps_fail_said(err, PS_NOTHING, "nothing to report on", "没有可报告的内容")
+                   : ps_fail_said(err, PS_NOTHING, "%.480s%.0s", "%.0s%.480s", reason,
+                                  ps_run_first_reason(PS_CHINESE, run));
     }
     view_of_job(out, job);
     add_report_chart(out, run, cluster, step);

@@ -85,9 +85,10 @@ static void the_folder_that_is_read_is_named(void **state) {
     add_db(where, "old/h_2_20240501120000000_ascend_pt/" OUT "/ascend_pytorch_profiler_1.db");
     ps_cluster *c = find(where->dir);
     assert_int_equal(c->n_ranks, 2);
-    assert_non_null(c->left_out);
-    assert_non_null(strstr(c->left_out, "/new; 2 others are left out, from "));
-    assert_non_null(strstr(c->left_out, "/old (name one folder"));
+    assert_non_null(c->left_out.in[PS_ENGLISH]);
+    assert_non_null(strstr(c->left_out.in[PS_ENGLISH], "/new; 2 others are left out, from "));
+    assert_non_null(strstr(c->left_out.in[PS_ENGLISH], "/old (name one folder"));
+    assert_non_null(strstr(c->left_out.in[PS_CHINESE], "/new；另有 2 份略去，来自 "));
     ps_cluster_free(c);
 }
 
@@ -120,7 +121,7 @@ static void expect_kept(const place *where, const char *kept, uint64_t n_left) {
     }
     assert_string_equal(text, kept);
     assert_int_equal(c->diag.counts[PS_ODD_RANK_DUPLICATE], n_left);
-    assert_true((c->left_out != NULL) == (n_left > 0));
+    assert_true((c->left_out.in[PS_ENGLISH] != NULL) == (n_left > 0));
     assert_true(c->n_ranks != 1 || c->ranks[0].rank == -1);
     ps_cluster_free(c);
 }
@@ -351,8 +352,11 @@ static void profilers_may_be_mixed(void **state) {
            "0:MindSpore:h_1_20240501120000000_ascend_ms/" OUT "/ascend_mindspore_profiler_0.db\n"
            "0:msMonitor:msmonitor_3_20240501120000000_0.db\n");
     assert_int_equal(c->n_notes, 1);
+    assert_non_null(strstr(c->notes[0].in[PS_ENGLISH],
+                           "1 ascend-db, 1 ascend-db of MindSpore, 1 ascend-db of msMonitor"));
     assert_non_null(
-        strstr(c->notes[0], "1 ascend-db, 1 ascend-db of MindSpore, 1 ascend-db of msMonitor"));
+        strstr(c->notes[0].in[PS_CHINESE],
+               "多种格式并存，各自单独分析：1 份 ascend-db，1 份 ascend-db（MindSpore）"));
     ps_cluster_free(c);
 }
 

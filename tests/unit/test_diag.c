@@ -150,17 +150,61 @@ static void errors_are_told_from_losses(void **state) {
     assert_int_equal(ps_diag_n_errors(&d), 3);
 }
 
-/* Each kind has a name of its own, and a sentence with the count in it. */
+/* Each kind has a name of its own, and a sentence in each language that begins with the count. */
 static void every_kind_has_a_name_and_a_sentence(void **state) {
     (void)state;
     for (int k = 0; k < PS_N_ODDITIES; k++) {
-        char text[256];
-        ps_oddity_text((ps_oddity)k, 12345, text, sizeof text);
-        assert_non_null(strstr(text, "12345"));
+        for (int lang = 0; lang < PS_N_LANGS; lang++) {
+            char text[PS_ODDITY_TEXT];
+            ps_oddity_text((ps_lang)lang, (ps_oddity)k, 12345, text, sizeof text);
+            assert_int_equal(strncmp(text, "12345 ", 6), 0); /* pages add those of ranks up */
+            assert_null(strpbrk(text, "{|}"));
+        }
         for (int other = 0; other < k; other++) {
             assert_string_not_equal(ps_oddity_name((ps_oddity)k), ps_oddity_name((ps_oddity)other));
         }
     }
+}
+
+static void a_sentence_is_said_in_the_language_of_the_reader(void **state) {
+    (void)state;
+    ps_diag d = {0};
+    ps_buf english = {0};
+    ps_buf chinese = {0};
+    for (int i = 0; i < 4; i++) {
+        ps_diag_add(&d, PS_ODD_TIME, "TASK rowid %d", i);
+    }
+    ps_diag_say(PS_ENGLISH, &d, PS_ODD_TIME, &english);
+    ps_diag_say(PS_CHINESE, &d, PS_ODD_TIME, &chinese);
+    assert_string_equal(
+        ps_buf_str(&english),
+        "4 rows have a time that is missing, not a number or ends before it starts: "
+        "TASK rowid 0; TASK rowid 1; TASK rowid 2; ...");
+    assert_string_equal(
+        ps_buf_str(&chinese),
+        "4 行的时间缺失、不是数字或结束早于开始：TASK rowid 0；TASK rowid 1；TASK rowid 2；...");
+    ps_buf_fini(&english);
+    ps_buf_fini(&chinese);
+}
+
+/* What is said in both is read in either; what is wrong with a file is told in English, behind its kind. */
+static void errors_are_said_in_the_language_of_the_reader(void **state) {
+    (void)state;
+    ps_err err = PS_ERR_INIT;
+    char text[600];
+    (void)ps_fail_said(&err, PS_NOTHING, "no %s here", "此处没有 %s", "steps");
+    ps_err_prefix(&err, "%s", "mode");
+    ps_err_add_said(&err, "%d more", "另有 %d 个", 3);
+    ps_err_say(PS_ENGLISH, &err, text, sizeof text);
+    assert_string_equal(text, "mode: no steps here; 3 more");
+    ps_err_say(PS_CHINESE, &err, text, sizeof text);
+    assert_string_equal(text, "mode: 此处没有 steps；另有 3 个");
+    (void)ps_fail_file(&err, PS_SYNTAX, "a.json", "expected a number");
+    ps_err_say(PS_CHINESE, &err, text, sizeof text);
+    assert_string_equal(text, "a.json: 格式错误：expected a number");
+    (void)ps_fail_nomem(&err);
+    ps_err_say(PS_CHINESE, &err, text, sizeof text);
+    assert_string_equal(text, "内存不足");
 }
 
 int main(void) {
@@ -173,6 +217,8 @@ int main(void) {
         cmocka_unit_test(another_look_counts_once),
         cmocka_unit_test(merging_adds_counts_and_places),
         cmocka_unit_test(errors_are_told_from_losses),
+        cmocka_unit_test(a_sentence_is_said_in_the_language_of_the_reader),
+        cmocka_unit_test(errors_are_said_in_the_language_of_the_reader),
         cmocka_unit_test(every_kind_has_a_name_and_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -599,7 +599,7 @@ static void f22_the_database_that_the_directory_names_is_read(void **state) {
     assert_int_equal(c->ranks[0].rank, 3);
     assert_true(ps_ends_with(c->ranks[0].path, NAMES[1]));
     assert_int_equal(c->n_notes, 1);
-    assert_non_null(strstr(c->notes[0], "3 profiler databases"));
+    assert_non_null(strstr(c->notes[0].in[PS_ENGLISH], "3 profiler databases"));
     assert_int_equal(c->diag.counts[PS_ODD_RANK_NAME], 0);
     ps_cluster_free(c);
 }

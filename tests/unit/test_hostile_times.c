@@ -181,7 +181,7 @@ static void tell(job *j, const ps_analysis *a, ps_buf *said, ps_buf *bytes) {
         assert_int_equal(run(j, ps_analysis_find(a->baseline), NULL, &base), PS_OK);
     }
     ps_code code = run(j, a, a->baseline != NULL ? &base : NULL, &out);
-    ps_buf_addf(said, "%s %s", a->name, code == PS_OK ? "ok" : ps_code_text(code));
+    ps_buf_addf(said, "%s %s", a->name, code == PS_OK ? "ok" : ps_code_text(PS_ENGLISH, code));
     for (size_t i = 0; i < out.n_tables; i++) {
         ps_buf_addf(said, " %s=%zu", out.tables[i]->name, out.tables[i]->n_rows);
         put_table_text(out.tables[i], bytes);

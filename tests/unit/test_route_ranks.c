@@ -113,11 +113,20 @@ static void several_ranks_communicate(void **state) {
         assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
         ps_missing m;
         assert_true(ps_capture_misses(captured(l), "kineto", PS_CAPTURE_COMMUNICATION, &m));
-        expect_in(m.remedy, CASES[i].several ? "so it communicates" : "one device has none");
+        expect_in(m.remedy.in[PS_ENGLISH],
+                  CASES[i].several ? "so it communicates" : "one device has none");
         assert_string_equal(m.id, CASES[i].several ? "several.torch" : "communication.torch");
         ps_loaded_release(l);
         asks_end(&a);
     }
+}
+
+/* A sentence, in each language. */
+static void is_a_remedy(const ps_missing *m) {
+    const char *english = m->remedy.in[PS_ENGLISH];
+    assert_true(english[strlen(english) - 1] == '.');
+    assert_non_null(strstr(m->remedy.in[PS_CHINESE], "。"));
+    assert_string_not_equal(m->what.in[PS_ENGLISH], m->what.in[PS_CHINESE]);
 }
 
 /* Nothing but operators of the host: what is missing depends on who could have written it. */
@@ -131,12 +140,12 @@ static void what_is_missing(void **state) {
     assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
     ps_missing m;
     assert_true(ps_capture_misses(captured(l), "kineto", PS_CAPTURE_PYTHON, &m));
-    expect_in(m.remedy, "with_stack=True in torch.profiler");
+    expect_in(m.remedy.in[PS_ENGLISH], "with_stack=True in torch.profiler");
     assert_true(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_PYTHON, &m));
-    expect_in(m.remedy, "torch_npu");
+    expect_in(m.remedy.in[PS_ENGLISH], "torch_npu");
     assert_string_equal(m.id, "python.ascend");
     assert_true(ps_capture_misses(captured(l), "nsight", PS_CAPTURE_MEMORY, &m));
-    expect_in(m.remedy, "--cuda-memory-usage=true");
+    expect_in(m.remedy.in[PS_ENGLISH], "--cuda-memory-usage=true");
     assert_false(
         ps_capture_misses(captured(l), "paddle-log", PS_CAPTURE_PYTHON, &m));    /* has never any */
     assert_false(ps_capture_misses(captured(l), "kineto", PS_CAPTURE_HOST, &m)); /* is there */
@@ -144,7 +153,7 @@ static void what_is_missing(void **state) {
         assert_true(ps_capture_has(captured(l), (ps_part_of_capture)i) == (i == PS_CAPTURE_HOST));
         assert_true(ps_capture_name((ps_part_of_capture)i)[0] != '\0');
         if (ps_capture_misses(captured(l), "kineto", (ps_part_of_capture)i, &m)) {
-            assert_true(m.remedy[strlen(m.remedy) - 1] == '.'); /* a sentence */
+            is_a_remedy(&m);
         }
     }
     ps_loaded_release(l);
@@ -158,14 +167,14 @@ static void what_is_missing(void **state) {
                                    &m)); /* recordings have none */
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
         if (ps_capture_misses(captured(l), "ascend-db", (ps_part_of_capture)i, &m)) {
-            assert_true(m.remedy[strlen(m.remedy) - 1] == '.');
-            assert_null(strstr(m.remedy, "torch_npu"));
+            is_a_remedy(&m);
+            assert_null(strstr(m.remedy.in[PS_ENGLISH], "torch_npu"));
         }
     }
     assert_true(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_COMMUNICATION, &m));
-    expect_in(m.remedy, "domain communication");
+    expect_in(m.remedy.in[PS_ENGLISH], "domain communication");
     assert_true(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_FLOWS, &m));
-    expect_in(m.remedy, "--backend cupti --level 1");
+    expect_in(m.remedy.in[PS_ENGLISH], "--backend cupti --level 1");
     ps_loaded_release(l);
     asks_end(&a);
     asks_of_trace(&a, sample_of_everything());

@@ -2,7 +2,6 @@
  * panel; keys are "section.what". `{0}` is filled in by t(). */
 import { Atom } from "./base/atom";
 import { ENGLISH } from "./pipeline/texts";
-import { chineseOf } from "./words/remedies";
 
 // prettier-ignore
 const WORDS = {
@@ -1123,10 +1122,6 @@ const SQL_FUNCTIONS: Record<string, string> = {
 
 /** Asks the program for its sentences in the language of the page (every request does: api/client.ts); English ones it says unasked. */
 export const spoken = (): { lang?: Language } => (language.get() === "en" ? {} : { lang: "zh" });
-
-/** What the program sent with an id, in the language of the page. */
-export const told = (list: Parameters<typeof chineseOf>[0], id: string, english: string): string =>
-  (language.get() === "zh" ? chineseOf(list, id) : undefined) ?? english;
 
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>

@@ -95,6 +95,11 @@ static ps_code set_order(const char *text, ps_rank_order *out, ps_err *err) {
 const char *const ps_analysis_langs[] = {
     [PS_ENGLISH] = "en", [PS_CHINESE] = "zh", [PS_N_LANGS] = NULL};
 
+ps_lang ps_analysis_lang(const char *name) {
+    bool is_chinese = name != NULL && strcmp(name, ps_analysis_langs[PS_CHINESE]) == 0;
+    return is_chinese ? PS_CHINESE : PS_ENGLISH;
+}
+
 static ps_code set_lang(const char *name, const char *text, ps_lang *out, ps_err *err) {
     for (int lang = 0; lang < PS_N_LANGS; lang++) {
         if (strcmp(text, ps_analysis_langs[lang]) == 0) {

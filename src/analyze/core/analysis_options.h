@@ -76,6 +76,8 @@ const ps_analysis_option *ps_analysis_option_of(ps_analysis_option_id id);
 
 /* "en", "zh": what sentences of analyses may be in; NULL-terminated. */
 extern const char *const ps_analysis_langs[];
+/* The language of that name; NULL and what is none: English. */
+ps_lang ps_analysis_lang(const char *name);
 
 struct ps_analysis_opts;
 /* Where the option's value lies. */

@@ -60,7 +60,7 @@ ps_code ps_fail_one_stage(const ps_analysis_opts *opts, bool is_known, ps_err *e
 void ps_say_stages_tried(ps_lang lang, ps_err *err) {
     if (err != NULL) {
         char why[sizeof err->msg];
-        (void)snprintf(why, sizeof why, "%s", err->msg);
+        (void)snprintf(why, sizeof why, "%s", ps_err_text(lang, err));
         (void)ps_fail(err, PS_NOTHING, PS_SAY(lang, "%s: %.200s; %s", "%s：%.200s；%s"),
                       NO_PIPELINE[lang], why, WITHOUT_LABELS[lang]);
     }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/lang.h"
 #include "model/trace.h"
 
 /* What there is, as /api/ranks names it in "has". */
@@ -32,9 +33,9 @@ bool ps_capture_has(ps_captured c, ps_part_of_capture part);
 const char *ps_capture_name(ps_part_of_capture part); /* "python" */
 
 typedef struct ps_missing {
-    const char *what;   /* "communication operators" */
-    const char *remedy; /* a sentence: what to do when the next capture is taken */
-    char id[40]; /* of the remedy, for who says it in another language: "communication.ascend" */
+    ps_said what;   /* "communication operators" */
+    ps_said remedy; /* a sentence: what to do when the next capture is taken */
+    char id[40];    /* of the remedy: "communication.ascend" */
     bool
         is_of_another; /* the profiler that wrote the capture has none of it: the remedy is another one */
 } ps_missing;

@@ -154,9 +154,8 @@ static ps_code run_report(const ps_view_input *in, ps_result *out, ps_err *err) 
     if (lang == NULL) {
         return PS_USAGE;
     }
-    const ps_analysis_opts opts = {.step_id = -1,
-                                   .one_of_several = true,
-                                   .lang = strcmp(lang, "zh") == 0 ? PS_CHINESE : PS_ENGLISH};
+    const ps_analysis_opts opts = {
+        .step_id = -1, .one_of_several = true, .lang = ps_analysis_lang(lang)};
     ps_rank_info info = {.rank = -1, .machine = -1, .profiler = ""};
     ps_diag *diag = ps_calloc(1, sizeof *diag);
     void *partial = NULL;

@@ -396,15 +396,19 @@ static bool is_msprof(const ps_ascend_files *f) {
 
 /* Files of a rank, and what nobody can tell without them; of msprof where its tables are the ones that are there. */
 static const struct {
-    const char *file, *of_msprof, *tells;
+    const char *file, *of_msprof;
+    ps_said tells;
 } TELLING[] = {
-    {"trace_view.json", "msprof_*.json", "the host, launches, copies, marks, clock frequencies"},
-    {"kernel_details.csv", "op_summary_*.csv", "kernels and their times"},
-    {"step_trace_time.csv", "step_trace_*.csv", "when steps began"},
-    {"communication.json", NULL, "waits and bandwidths of communication"},
-    {"communication_matrix.json", NULL, "links between ranks"},
-    {"operator_details.csv", NULL, "time of operators on the host"},
-    {"api_statistic.csv", "api_statistic_*.csv", "calls of the driver"},
+    {"trace_view.json",
+     "msprof_*.json",
+     {{"the host, launches, copies, marks, clock frequencies",
+       "主机、下发、拷贝、打点、时钟频率"}}},
+    {"kernel_details.csv", "op_summary_*.csv", {{"kernels and their times", "核函数及其时间"}}},
+    {"step_trace_time.csv", "step_trace_*.csv", {{"when steps began", "step 何时开始"}}},
+    {"communication.json", NULL, {{"waits and bandwidths of communication", "通信的等待与带宽"}}},
+    {"communication_matrix.json", NULL, {{"links between ranks", "rank 之间的链路"}}},
+    {"operator_details.csv", NULL, {{"time of operators on the host", "算子在主机上的时间"}}},
+    {"api_statistic.csv", "api_statistic_*.csv", {{"calls of the driver", "驱动调用"}}},
 };
 enum { N_OF_ANALYSES = 5 }; /* of these the first: what modes take their facts from */
 
@@ -575,6 +579,22 @@ ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder
     return code == PS_OK && ps_builder_failed(b) ? ps_fail_nomem(err) : code;
 }
 
+void ps_ascend_say_missing(ps_lang lang, const char *fact, ps_buf *out) {
+    if (lang == PS_ENGLISH) {
+        ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "", fact);
+        return;
+    }
+    for (size_t i = 0; i < sizeof TELLING / sizeof *TELLING; i++) {
+        const char *files[] = {TELLING[i].file, TELLING[i].of_msprof};
+        for (size_t k = 0; k < 2; k++) {
+            if (files[k] != NULL && strstr(fact, files[k]) != NULL) {
+                ps_buf_addf(out, "%s没有 %s：%s", out->len > 0 ? "；" : "", files[k],
+                            TELLING[i].tells.in[PS_CHINESE]);
+            }
+        }
+    }
+}
+
 /* --- facts -------------------------------------------------------------------------------------------------- */
 
 static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
@@ -592,7 +612,8 @@ static bool add_missing(const ps_ascend_files *f, ps_table *t) {
     for (size_t i = 0; i < sizeof TELLING / sizeof *TELLING; i++) {
         const char *file = of_msprof ? TELLING[i].of_msprof : TELLING[i].file;
         if (file != NULL && !has_telling(f, file)) {
-            ps_buf_addf(&text, "%sno %s: %s", text.len > 0 ? "; " : "", file, TELLING[i].tells);
+            ps_buf_addf(&text, "%sno %s: %s", text.len > 0 ? "; " : "", file,
+                        TELLING[i].tells.in[PS_ENGLISH]);
         }
     }
     bool ok = ps_buf_ok(&text) && add_ascend_file_fact(t, PS_FACT_MISSING, ps_buf_str(&text));

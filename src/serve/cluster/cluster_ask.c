@@ -57,10 +57,9 @@ ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *key, ps_make
     return code;
 }
 
-ps_code ps_cluster_say_empty(ps_lang lang, ps_err *err) {
-    return ps_fail(
-        err, PS_NOTHING, "%s",
-        PS_SAY(lang, "No profile was found under this path.", "该路径下未找到采集数据。"));
+ps_code ps_cluster_say_empty(ps_err *err) {
+    return ps_fail_said(err, PS_NOTHING, "No profile was found under this path.",
+                        "该路径下未找到采集数据。");
 }
 
 /* --- runs ------------------------------------------------------------------------------------------------------------ */

@@ -22,7 +22,7 @@ PS_MUST_USE ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *
                                    ps_make_fn *make, void *context, void **out, ps_err *err);
 
 /* Of a cluster without ranks: PS_NOTHING. */
-ps_code ps_cluster_say_empty(ps_lang lang, ps_err *err);
+ps_code ps_cluster_say_empty(ps_err *err);
 
 /* A run of analyses over files of clusters, beside the ranks that are in memory: within what the server may take, of which the largest
  * rank is set aside for as long as it runs. `baseline`: a further cluster that it reads, SIZE_MAX none. End it in any case. */

@@ -50,18 +50,18 @@ static bool note_modes(ps_modes *m, const ps_modes_ask *ask) {
     for (size_t a = 0; a < ask->n_analyses; a++) {
         names[a] = ask->analyses[a]->name;
     }
-    return ps_run_notes_take(m->run, ask->n_makers, names, &m->notes);
+    return ps_run_notes_take(ask->opts.lang, m->run, ask->n_makers, names, &m->notes);
 }
 
 /* Why nothing came of it: what the first rank or analysis that says anything lacks. */
 static ps_code say_mode_nothing(ps_lang lang, const ps_run *run, ps_err *err) {
-    const char *reason = ps_run_first_reason(run);
+    const char *reason = ps_run_first_reason(lang, run);
     if (reason != NULL) {
         return ps_fail(err, PS_NOTHING, "%.400s", reason);
     }
     for (size_t a = 0; a < run->n_analyses; a++) {
         if (run->errors[a].code != PS_OK) {
-            return ps_fail(err, PS_NOTHING, "%.400s", run->errors[a].msg);
+            return ps_fail(err, PS_NOTHING, "%.400s", ps_err_text(lang, &run->errors[a]));
         }
     }
     return ps_fail(
@@ -97,7 +97,7 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const ps_modes_ask *ask = mk->ask;
     const ps_cluster *cluster = ps_store_cluster(mk->q->store, ask->cluster);
     if (cluster->n_ranks == 0) {
-        return ps_cluster_say_empty(ask->opts.lang, err);
+        return ps_cluster_say_empty(err);
     }
     if (compares(ask) && !ps_store_is_open(mk->q->store, ask->baseline)) {
         return ps_fail(err, PS_NOT_FOUND, "baseline: there is no cluster %zu", ask->baseline);

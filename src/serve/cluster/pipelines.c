@@ -43,7 +43,7 @@ void ps_pipelines_put_key(const ps_pipelines_ask *ask, ps_buf *out) {
 
 /* Why there is no chart: what the first rank that says anything lacks. */
 static ps_code say_pipeline_nothing(ps_lang lang, const ps_run *run, ps_err *err) {
-    const char *reason = ps_run_first_reason(run);
+    const char *reason = ps_run_first_reason(lang, run);
     return ps_fail(
         err, PS_NOTHING,
         PS_SAY(
@@ -65,7 +65,7 @@ static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
     const making *m = context;
     const ps_cluster *cluster = ps_store_cluster(m->q->store, m->ask->cluster);
     if (cluster->n_ranks == 0) {
-        return ps_cluster_say_empty(m->ask->opts.lang, err);
+        return ps_cluster_say_empty(err);
     }
     ps_pipelines *p = ps_calloc(1, sizeof *p);
     if (p == NULL) {

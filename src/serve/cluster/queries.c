@@ -69,14 +69,14 @@ static void free_rows(void *value) {
 }
 
 /* False when memory is out. */
-static bool add_query_note(ps_query_rows *rows, const char *who, const ps_err *err) {
+static bool add_query_note(ps_lang lang, ps_query_rows *rows, const char *who, const ps_err *err) {
     char text[1200];
     char why[1024];
     if (rows->n_notes == PS_QUERY_NOTES) {
         return true;
     }
-    ps_err_format(err, why, sizeof why);
-    (void)snprintf(text, sizeof text, "%s: %s", who, why);
+    ps_err_say(lang, err, why, sizeof why);
+    (void)snprintf(text, sizeof text, PS_SAY(lang, "%s: %s", "%s：%s"), who, why);
     const char *note = ps_arena_strndup(&rows->arena, text, strlen(text));
     rows->notes[rows->n_notes] = note;
     rows->n_notes += note != NULL;
@@ -84,13 +84,14 @@ static bool add_query_note(ps_query_rows *rows, const char *who, const ps_err *e
 }
 
 /* Which ranks are not in the answer. False when memory is out. */
-static bool note_unread(ps_query_rows *rows, const ps_sql *sql, const ps_cluster *cluster) {
+static bool note_unread(ps_lang lang, ps_query_rows *rows, const ps_sql *sql,
+                        const ps_cluster *cluster) {
     bool ok = true;
     for (size_t i = 0; ok && i < cluster->n_ranks; i++) {
         const ps_err *err = ps_sql_unread(sql, i);
         char who[48];
         (void)snprintf(who, sizeof who, "rank %s", PS_RANK(cluster->ranks[i].rank));
-        ok = err->code == PS_OK || add_query_note(rows, who, err);
+        ok = err->code == PS_OK || add_query_note(lang, rows, who, err);
     }
     for (size_t i = 0; ok && i < ps_sql_n_runs(sql); i++) {
         const ps_run *run = ps_sql_run_at(sql, i);
@@ -98,7 +99,7 @@ static bool note_unread(ps_query_rows *rows, const ps_sql *sql, const ps_cluster
             char who[48];
             (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
             ok = run->ranks[r].status != PS_RANK_FAILED ||
-                 add_query_note(rows, who, &run->ranks[r].err);
+                 add_query_note(lang, rows, who, &run->ranks[r].err);
         }
     }
     return ok;
@@ -134,7 +135,7 @@ static ps_code run_query(const query_making *mk, ps_query_rows *rows, ps_err *er
     rows->table =
         ps_sql_table_of(sql, mk->ask->sql, "query", PS_QUERY_MOST_ROWS, &rows->n_rows, err);
     ps_code code = rows->table != NULL ? PS_OK : err->code;
-    if (code == PS_OK && !note_unread(rows, sql, cluster)) {
+    if (code == PS_OK && !note_unread(mk->ask->opts.lang, rows, sql, cluster)) {
         code = ps_fail_nomem(err);
     }
     ps_sql_close(sql);

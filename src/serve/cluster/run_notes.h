@@ -17,8 +17,8 @@ typedef struct ps_run_notes {
 
 /* Of the analyses from `first` on, which are called `names`. False when memory is out; end with ps_run_notes_fini() in any
  * case. */
-PS_MUST_USE bool ps_run_notes_take(const ps_run *run, size_t first, const char *const *names,
-                                   ps_run_notes *out);
+PS_MUST_USE bool ps_run_notes_take(ps_lang lang, const ps_run *run, size_t first,
+                                   const char *const *names, ps_run_notes *out);
 void ps_run_notes_fini(ps_run_notes *n);
 
 #endif

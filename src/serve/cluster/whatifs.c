@@ -35,7 +35,8 @@ static ps_code ask_timelines(const making *m, ps_whatifs *w, ps_err *err) {
         w->result = run->results[0];
         w->lacks_ranks = run->n_failed > 0;
         run->results[0] = (ps_result){0};
-        code = ps_run_notes_take(run, 0, NAMES, &w->notes) ? PS_OK : ps_fail_nomem(err);
+        code = ps_run_notes_take(m->ask->opts.lang, run, 0, NAMES, &w->notes) ? PS_OK
+                                                                              : ps_fail_nomem(err);
     }
     ps_run_free(run);
     return code;

@@ -14,12 +14,9 @@ void ps_reply_fini(ps_reply *r) {
     ps_arena_fini(&r->arena);
 }
 
-void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) {
+static void put_error(ps_reply *r, unsigned status, const char *format, va_list ap) {
     char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    (void)vsnprintf(text, sizeof text, format, ap);
     r->status = status;
     r->content_type = "application/json";
     r->file_name = NULL;
@@ -30,6 +27,20 @@ void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) {
     ps_json_key_str(&j, "error", text);
     ps_json_close(&j);
     ps_buf_add_char(&r->body, '\n');
+}
+
+void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    put_error(r, status, fmt, ap);
+    va_end(ap);
+}
+
+void ps_reply_say(ps_reply *r, unsigned status, const char *english, const char *chinese, ...) {
+    va_list ap;
+    va_start(ap, chinese);
+    put_error(r, status, PS_SAY(r->lang, english, chinese), ap);
+    va_end(ap);
 }
 
 void ps_reply_err(ps_reply *r, const ps_err *err) {
@@ -55,6 +66,6 @@ void ps_reply_err(ps_reply *r, const ps_err *err) {
         break;
     }
     char text[1024];
-    ps_err_format(err, text, sizeof text);
+    ps_err_say(r->lang, err, text, sizeof text);
     ps_reply_fail(r, status, "%s", text);
 }

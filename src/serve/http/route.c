@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "analyze/core/analysis_options.h"
 #include "base/num.h"
 
 #define X(name) extern const ps_route ps_route_##name;
@@ -95,6 +96,7 @@ bool ps_request_parse(ps_request *q, ps_reply *r, char *query) {
         }
         at = next;
     }
+    r->lang = ps_param_lang(q);
     return true;
 }
 
@@ -110,8 +112,7 @@ const char *ps_param_text(const ps_request *q, const char *name) {
 }
 
 ps_lang ps_param_lang(const ps_request *q) {
-    const char *text = ps_param_text(q, "lang");
-    return text != NULL && strcmp(text, "zh") == 0 ? PS_CHINESE : PS_ENGLISH;
+    return ps_analysis_lang(ps_param_text(q, "lang"));
 }
 
 bool ps_ask_int(const ps_request *q, ps_reply *r, const char *name, int64_t least, int64_t most,

@@ -50,12 +50,16 @@ typedef struct ps_reply {
     bool is_immutable;        /* what is at this address never changes: ETag, cached for a year */
     ps_buf body;
     ps_arena arena;
+    ps_lang lang; /* of whoever asks: parameter `lang` */
 } ps_reply;
 
 void ps_reply_init(ps_reply *r);
 void ps_reply_fini(ps_reply *r);
 /* Replaces what is there by {"error": "..."}. */
 void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) PS_PRINTF(3, 4);
+/* The same in the language of whoever asks: what a page shows. What only a program does wrong, a parameter or a body, is told in English. */
+void ps_reply_say(ps_reply *r, unsigned status, const char *english, const char *chinese, ...)
+    PS_PRINTF_SAID(3, 4, 5);
 /* 404 for PS_NOT_FOUND, 409 for PS_NOTHING, 400 for PS_USAGE and PS_RANGE, 503 for PS_BUSY, 507 for PS_NOMEM, else 500. */
 void ps_reply_err(ps_reply *r, const ps_err *err);
 

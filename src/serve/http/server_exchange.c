@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/core/analysis_options.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "serve/http/assets.h"
@@ -26,6 +27,11 @@ static bool exchange_refuse(ps_exchange *e, unsigned status, const char *why) {
     }
     e->is_answered = true;
     return e->reply != NULL;
+}
+
+/* Before the address is taken apart. */
+static ps_lang exchange_lang(const ps_exchange *e) {
+    return ps_analysis_lang(MHD_lookup_connection_value(e->mhd, MHD_GET_ARGUMENT_KIND, "lang"));
 }
 
 static enum MHD_Result send_answer(ps_exchange *e) {
@@ -247,7 +253,8 @@ static bool take_file(ps_exchange *e, const char *bytes, size_t n) {
     if (e->upload != NULL && ps_upload_add(e->upload, bytes, n, &err) == PS_OK) {
         return true;
     }
-    return exchange_refuse(e, err.code == PS_RANGE ? 413 : 507, err.msg);
+    return exchange_refuse(e, err.code == PS_RANGE ? 413 : 507,
+                           ps_err_text(exchange_lang(e), &err));
 }
 
 /* A piece of the body. What comes without a length in front is cut off where it is too long. */

@@ -74,7 +74,7 @@ static void put_bytes(ps_json *j, const ps_loaded *l) {
     ps_json_close(j);
 }
 
-static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
+static void put_missing(ps_lang lang, ps_json *j, const ps_loaded *l, const char *format) {
     const ps_captured c = {ps_loaded_layer(l, PS_LAYER_PROFILE)->trace,
                            ps_loaded_facts_of(l)->n_of_kind};
     ps_json_key_array(j, "has");
@@ -90,23 +90,23 @@ static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
         if (ps_capture_misses(c, format, (ps_part_of_capture)i, &missing)) {
             ps_json_object(j);
             ps_json_key_str(j, "part", ps_capture_name((ps_part_of_capture)i));
-            ps_json_key_str(j, "what", missing.what);
+            ps_json_key_str(j, "what", missing.what.in[lang]);
             ps_json_key_str(j, "id", missing.id);
-            ps_json_key_str(j, "remedy", missing.remedy);
+            ps_json_key_str(j, "remedy", missing.remedy.in[lang]);
             ps_json_close(j);
         }
     }
     ps_json_close(j);
 }
 
-static void put_oddities(ps_json *j, const ps_diag *d) {
+static void put_oddities(ps_lang lang, ps_json *j, const ps_diag *d) {
     ps_json_key_array(j, "oddities");
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (d->counts[k] == 0) {
             continue;
         }
-        char text[256];
-        ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
+        char text[PS_ODDITY_TEXT];
+        ps_oddity_text(lang, (ps_oddity)k, d->counts[k], text, sizeof text);
         ps_json_object(j);
         ps_json_key_str(j, "severity", ps_oddity_severity_name((ps_oddity)k));
         ps_json_key_str(j, "text", text);
@@ -121,7 +121,7 @@ static void put_oddities(ps_json *j, const ps_diag *d) {
     ps_json_close(j);
 }
 
-static bool put_ready(ps_json *j, const ps_loaded *l, const char *format) {
+static bool put_ready(ps_lang lang, ps_json *j, const ps_loaded *l, const char *format) {
     const ps_trace *t = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
     const ps_loaded_facts *facts = ps_loaded_facts_of(l);
     ps_json_key(j, "origin_ns");
@@ -135,8 +135,8 @@ static bool put_ready(ps_json *j, const ps_loaded *l, const char *format) {
     if (ps_trace_comm_from_marks(t) != NULL) {
         ps_json_key_str(j, "comm_from_marks", ps_trace_comm_from_marks(t));
     }
-    put_missing(j, l, format);
-    put_oddities(j, ps_trace_diag(t));
+    put_missing(lang, j, l, format);
+    put_oddities(lang, j, ps_trace_diag(t));
     return ok;
 }
 
@@ -165,7 +165,7 @@ static size_t cluster_number(const ps_store *store, const ps_rank_entry *e) {
 
 /* --- all ranks ------------------------------------------------------------------------------------------------------ */
 
-ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
+ps_code ps_put_rank(ps_lang lang, ps_json *j, ps_store *store, size_t i, ps_err *err) {
     const ps_rank_entry *e = ps_store_rank(store, i);
     ps_rank_status_now now = ps_store_status(store, i);
     ps_loaded *l = NULL;
@@ -196,10 +196,10 @@ ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
     ps_json_key_numberf(j, "progress", "%.4g", now.state == PS_STATE_READY ? 1.0 : now.progress);
     char why[1024] = "";
     if (now.state == PS_STATE_FAILED) {
-        ps_err_format(&now.err, why, sizeof why);
+        ps_err_say(lang, &now.err, why, sizeof why);
     }
     ps_json_key_str(j, "error", why);
-    bool ok = l == NULL || put_ready(j, l, format);
+    bool ok = l == NULL || put_ready(lang, j, l, format);
     ps_json_close(j);
     ps_loaded_release(l);
     return ok && ps_buf_ok(j->out) ? PS_OK : ps_fail_nomem(err);

@@ -76,9 +76,10 @@ char *ps_roots_resolve(const ps_roots *roots, const char *path, ps_err *err) {
             return found;
         }
     }
-    (void)ps_fail(err, PS_NOT_FOUND,
-                  "'%.200s' is not below a folder that is served (pipescope serve DIR, or "
-                  "--captures DIR)",
-                  path);
+    (void)ps_fail_said(
+        err, PS_NOT_FOUND,
+        "'%.200s' is not below a folder that is served (pipescope serve DIR, or "
+        "--captures DIR)",
+        "“%.200s”不在服务器提供的目录之下（pipescope serve 目录，或 --captures 目录）", path);
     return NULL;
 }

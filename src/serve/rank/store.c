@@ -575,25 +575,30 @@ static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
     const place *p = &s->places[i];
     const char *label = ps_store_label(s, i);
     char why[640];
+    char why_chinese[640];
     size_t before = 0;
     switch (p->state) {
     case PS_STATE_QUEUED:
         before = store_n_before(s, i);
-        return ps_fail(err, PS_NOTHING, "%s waits to be read, behind %zu other%s", label, before,
-                       before == 1 ? "" : "s");
+        return ps_fail_said(err, PS_NOTHING, "%s waits to be read, behind %zu other%s",
+                            "%s 正在等待读取，前面还有 %zu 个%.0s", label, before,
+                            before == 1 ? "" : "s");
     case PS_STATE_READING:
-        return ps_fail(err, PS_NOTHING, "%s is being read: %.0f %%", label,
-                       100 * progress_of(s, i));
+        return ps_fail_said(err, PS_NOTHING, "%s is being read: %.0f %%", "正在读取 %s：%.0f %%",
+                            label, 100 * progress_of(s, i));
     case PS_STATE_FAILED:
         ps_err_format(&p->err, why, sizeof why);
-        return ps_fail(err, PS_NOTHING, "%s could not be read: %s", label, why);
+        ps_err_say(PS_CHINESE, &p->err, why_chinese, sizeof why_chinese);
+        return ps_fail_said(err, PS_NOTHING, "%s could not be read: %s%.0s", "%s 无法读取：%.0s%s",
+                            label, why, why_chinese);
     case PS_STATE_CLOSED:
-        return ps_fail(err, PS_NOTHING, "%s was closed", label);
+        return ps_fail_said(err, PS_NOTHING, "%s was closed", "%s 已关闭", label);
     case PS_STATE_WAITING:
     case PS_STATE_READY:
         break;
     }
-    return ps_fail(err, PS_NOTHING, "%s has not been read yet: nobody has asked for it", label);
+    return ps_fail_said(err, PS_NOTHING, "%s has not been read yet: nobody has asked for it",
+                        "%s 尚未读取：还没有被请求", label);
 }
 
 static ps_code take_store(ps_store *s, size_t i, bool is_use, ps_loaded **out, ps_err *err) {
@@ -669,8 +674,11 @@ ps_code ps_store_open_own(ps_store *s, const char *path, size_t *cluster, ps_err
     ps_code code = PS_OK;
     if (c->n_ranks == 0) {
         code = c->no_profile.code != PS_OK
-                   ? ps_fail_file(err, c->no_profile.code, path, "%s", c->no_profile.msg)
-                   : ps_fail_file(err, PS_NOTHING, path, "no profile is there");
+                   ? ps_fail_file_said(err, c->no_profile.code, path, "%s%.0s", "%.0s%s",
+                                       ps_err_text(PS_ENGLISH, &c->no_profile),
+                                       ps_err_text(PS_CHINESE, &c->no_profile))
+                   : ps_fail_file_said(err, PS_NOTHING, path, "no profile is there",
+                                       "此处没有采集数据");
     }
     (void)pthread_mutex_lock(&s->opening);
     code = code == PS_OK ? add_capture(s, c, cluster, err) : code;
@@ -696,7 +704,8 @@ ps_code ps_store_close(ps_store *s, size_t cluster, ps_err *err) {
     bool is_open = cluster < s->list.n_clusters && !s->closed[cluster];
     if (!is_open || s->n_open == 1) {
         (void)pthread_mutex_unlock(&s->lock);
-        return is_open ? ps_fail(err, PS_USAGE, "the last capture stays open")
+        return is_open ? ps_fail_said(err, PS_USAGE, "the last capture stays open",
+                                      "最后一份采集数据不能关闭")
                        : ps_fail(err, PS_NOT_FOUND, "cluster: no capture %zu is open", cluster);
     }
     s->closed[cluster] = true;

@@ -160,9 +160,11 @@ static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_
             return list->clusters[i]->no_profile.code;
         }
     }
-    const char *instead = n_paths > 0 ? list->clusters[0]->instead : NULL;
-    if (instead != NULL) {
-        return ps_fail_file(err, PS_NOTHING, paths[0], "no profile is there, but %s", instead);
+    const ps_said instead = n_paths > 0 ? list->clusters[0]->instead : (ps_said){{NULL}};
+    if (instead.in[PS_ENGLISH] != NULL) {
+        return ps_fail_file_said(err, PS_NOTHING, paths[0], "no profile is there, but %s%.0s",
+                                 "此处没有采集数据，但有 %.0s%s", instead.in[PS_ENGLISH],
+                                 instead.in[PS_CHINESE]);
     }
     return ps_fail_file(err, PS_NOTHING, n_paths > 0 ? paths[0] : "",
                         "no profile is there: give a profile, or a folder that holds some "
@@ -224,10 +226,12 @@ ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n
 
 ps_code ps_rank_list_prepare(ps_rank_list *list, const ps_cluster *cluster, ps_err *err) {
     if (list->n_clusters == list->cap_clusters || cluster->n_ranks >= list->cap - list->n) {
-        return ps_fail(err, PS_RANGE,
-                       "this server has opened all that it can (%d captures, %d ranks): start "
-                       "pipescope serve again",
-                       PS_MORE_CLUSTERS, PS_MORE_RANKS);
+        return ps_fail_said(
+            err, PS_RANGE,
+            "this server has opened all that it can (%d captures, %d ranks): start "
+            "pipescope serve again",
+            "服务器能打开的已全部打开（%d 份采集数据、%d 个 rank）：请重新启动 pipescope serve",
+            PS_MORE_CLUSTERS, PS_MORE_RANKS);
     }
     put_cluster_ranks(list, list->n, cluster);
     return PS_OK;
@@ -299,9 +303,11 @@ void ps_rank_list_fini(ps_rank_list *list) {
 }
 
 ps_code ps_rank_list_changed(const ps_rank_list *list, size_t i, ps_err *err) {
-    return ps_fail_file(err, PS_CHANGED, list->ranks[i].rank->path,
-                        "the file has changed since it was found: start pipescope serve again to "
-                        "see it as it is now");
+    return ps_fail_file_said(
+        err, PS_CHANGED, list->ranks[i].rank->path,
+        "the file has changed since it was found: start pipescope serve again to "
+        "see it as it is now",
+        "文件在找到之后发生了变化：请重新启动 pipescope serve 以查看其现状");
 }
 
 ps_code ps_rank_list_check(const ps_rank_list *list, size_t i, ps_err *err) {

@@ -91,7 +91,7 @@ static ps_code gather_align(company *c, ps_err *err) {
         code = add_align_rank(c, i, err);
     }
     if (code == PS_OK && c->n == 0) {
-        code = ps_fail(err, PS_NOTHING, "no rank is ready yet");
+        code = ps_fail_said(err, PS_NOTHING, "no rank is ready yet", "还没有 rank 就绪");
     }
     return code;
 }
@@ -109,38 +109,56 @@ static void release_align(company *c) {
 
 /* --- the reply ------------------------------------------------------------------------------------------------------- */
 
-static void put_how(ps_json *j, const ps_skew_evidence *e) {
+static void say_how(ps_lang lang, const ps_skew_evidence *e, ps_buf *out) {
     size_t n_clocks = e->clocks.n_clocks;
     size_t n_contradicted = e->clocks.n_contradicted + e->clocks.n_disagree;
-    ps_buf text = {0};
+    bool is_by_order = e->n_collectives + e->n_transfers > 0;
     if (n_clocks < 2) {
-        ps_buf_add_str(&text, "all ranks are of one machine, and share its clock");
-    } else if (e->n_collectives + e->n_transfers == 0 && e->clocks.n_recorded > 0) {
-        ps_buf_addf(&text, "%zu clocks, brought together by messages exchanged while recording",
+        ps_buf_add_str(out, PS_SAY(lang, "all ranks are of one machine, and share its clock",
+                                   "全部 rank 在同一台机器上，共用其时钟"));
+    } else if (!is_by_order && e->clocks.n_recorded > 0) {
+        ps_buf_addf(out,
+                    PS_SAY(lang,
+                           "%zu clocks, brought together by messages exchanged while recording",
+                           "%zu 个时钟，按录制时交换的消息对齐"),
                     n_clocks);
-    } else if (e->n_collectives + e->n_transfers == 0) {
-        ps_buf_addf(&text,
-                    "nothing connects the %zu clocks: there is no communication between them, or "
-                    "it could not be matched",
-                    n_clocks);
+    } else if (!is_by_order) {
+        ps_buf_addf(
+            out,
+            PS_SAY(lang,
+                   "nothing connects the %zu clocks: there is no communication between them, or "
+                   "it could not be matched",
+                   "%zu 个时钟之间没有联系：它们之间没有通信，或通信无法匹配"),
+            n_clocks);
     } else {
-        ps_buf_addf(&text,
-                    "%zu clocks, brought together by %zu collectives and %zu sends and receives "
-                    "that cannot have happened in the other order",
-                    n_clocks, e->n_collectives, e->n_transfers);
-        if (e->clocks.n_recorded > 0) {
-            ps_buf_add_str(&text, ", and by messages exchanged while recording");
-        }
+        ps_buf_addf(
+            out,
+            PS_SAY(lang,
+                   "%zu clocks, brought together by %zu collectives and %zu sends and receives "
+                   "that cannot have happened in the other order%s",
+                   "%zu 个时钟，按 %zu 次集合通信与 %zu 对收发不可能颠倒的先后顺序对齐%s"),
+            n_clocks, e->n_collectives, e->n_transfers,
+            e->clocks.n_recorded == 0 ? ""
+                                      : PS_SAY(lang, ", and by messages exchanged while recording",
+                                               "，并按录制时交换的消息"));
     }
     if (n_contradicted > 0) {
-        ps_buf_addf(&text, "; the bounds of %zu pair%s of clocks contradict one another",
+        ps_buf_addf(out,
+                    PS_SAY(lang, "; the bounds of %zu pair%s of clocks contradict one another",
+                           "；有 %zu 对时钟的界限互相矛盾%.0s"),
                     n_contradicted, n_contradicted == 1 ? "" : "s");
     }
+}
+
+static void put_how(ps_json *j, ps_lang lang, const ps_skew_evidence *e) {
+    ps_buf text = {0};
+    say_how(lang, e, &text);
     ps_json_key(j, "how");
     ps_json_str_n(j, ps_buf_str(&text), text.len);
     ps_buf_fini(&text);
 }
 
+/* `why`: what is said of a rank whose place is not known, behind its name. */
 static void put_align_notes(ps_json *j, const company *c, const char *why) {
     ps_json_key_array(j, "notes");
     for (size_t i = 0; i < c->n; i++) {
@@ -195,12 +213,15 @@ static ps_code align_clocks(company *c, ps_skew_evidence *sum, ps_err *err) {
 }
 
 static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *err) {
+    const ps_lang lang = ps_param_lang(c->q);
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
     if (strcmp(by, "start") == 0) {
         ps_align_starts(c->ranks, c->n);
         put_offsets(&j, c);
-        ps_json_key_str(&j, "how", "all ranks begin where the first one begins");
+        ps_json_key_str(&j, "how",
+                        PS_SAY(lang, "all ranks begin where the first one begins",
+                               "全部 rank 从第一个 rank 开始之处开始"));
         put_align_notes(&j, c, "");
     } else if (strcmp(by, "steps") == 0) {
         ps_code code = ps_align_steps(c->ranks, c->n, err);
@@ -210,8 +231,12 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
         put_offsets(&j, c);
         ps_json_key_str(
             &j, "how",
-            "the first step that a rank shares with the first rank begins at the same time");
-        put_align_notes(&j, c, "shares no step with the first rank: it stays where it is");
+            PS_SAY(lang,
+                   "the first step that a rank shares with the first rank begins at the same time",
+                   "各 rank 与第一个 rank 共有的首个 step 同时开始"));
+        put_align_notes(&j, c,
+                        PS_SAY(lang, "shares no step with the first rank: it stays where it is",
+                               "与第一个 rank 没有共同的 step：保持原位"));
     } else {
         ps_skew_evidence evidence;
         ps_code code = align_clocks(c, &evidence, err);
@@ -219,10 +244,13 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
             return code;
         }
         put_offsets(&j, c);
-        put_how(&j, &evidence);
-        put_align_notes(&j, c,
-                        "has no communication with the first rank that tells: its clock is taken "
-                        "as it is");
+        put_how(&j, lang, &evidence);
+        put_align_notes(
+            &j, c,
+            PS_SAY(lang,
+                   "has no communication with the first rank that tells: its clock is taken "
+                   "as it is",
+                   "与第一个 rank 没有可用于对齐的通信：其时钟按原样使用"));
     }
     ps_json_close(&j);
     return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);

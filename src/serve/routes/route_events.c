@@ -50,7 +50,7 @@ static void answer_events(const ps_request *q, ps_reply *r) {
         if (now.seq <= after && now.state != PS_STATE_READING) {
             continue;
         }
-        if (ps_put_rank(&j, q->store, i, &err) != PS_OK) {
+        if (ps_put_rank(ps_param_lang(q), &j, q->store, i, &err) != PS_OK) {
             ps_reply_err(r, &err);
             return;
         }

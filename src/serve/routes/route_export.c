@@ -113,7 +113,7 @@ static void answer_export(const ps_request *q, ps_reply *r) {
                           "fewer lanes",
                           MAX_BYTES >> 20);
         } else if (code == PS_RANGE) {
-            ps_reply_fail(r, 413, "%s", err.msg);
+            ps_reply_fail(r, 413, "%s", ps_err_text(r->lang, &err));
         } else if (!ps_buf_ok(&r->body)) {
             ps_reply_fail(r, 507, "out of memory");
         } else if (code != PS_OK) {

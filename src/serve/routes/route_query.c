@@ -14,7 +14,7 @@ static void fail_query(ps_reply *r, const ps_err *err) {
         ps_buf_clear(&r->body);
         ps_json j = ps_json_to(&r->body);
         ps_json_object(&j);
-        ps_json_key_str(&j, "error", err->msg);
+        ps_json_key_str(&j, "error", ps_err_text(r->lang, err));
         ps_json_key_uint(&j, "line", err->line);
         ps_json_key_uint(&j, "byte", err->offset);
         ps_json_close(&j);

@@ -35,7 +35,7 @@ static void answer_ranks(const ps_request *q, ps_reply *r) {
     ps_json_key_array(&j, "ranks");
     for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
         if (ps_store_status(q->store, i).state != PS_STATE_CLOSED &&
-            ps_put_rank(&j, q->store, i, &err) != PS_OK) {
+            ps_put_rank(ps_param_lang(q), &j, q->store, i, &err) != PS_OK) {
             ps_reply_err(r, &err);
             return;
         }

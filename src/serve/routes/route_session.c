@@ -24,25 +24,25 @@ static void put_theme(ps_json *j, bool dark) {
     ps_json_close(j);
 }
 
-static void put_cluster(ps_json *j, const ps_cluster *c, bool is_open) {
+static void put_cluster(ps_lang lang, ps_json *j, const ps_cluster *c, bool is_open) {
     ps_json_object(j);
     ps_json_key_str(j, "path", c->path);
     if (!is_open) {
         ps_json_key_bool(j, "closed", true);
     }
     ps_json_key_array(j, "notes");
-    if (c->left_out != NULL) {
-        ps_json_str(j, c->left_out);
+    if (c->left_out.in[lang] != NULL) {
+        ps_json_str(j, c->left_out.in[lang]);
     }
     for (size_t i = 0; i < c->n_notes; i++) {
-        ps_json_str(j, c->notes[i]);
+        ps_json_str(j, c->notes[i].in[lang]);
     }
     ps_json_close(j);
     ps_json_key_array(j, "oddities");
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (c->diag.counts[k] > 0) {
-            char text[256];
-            ps_oddity_text((ps_oddity)k, c->diag.counts[k], text, sizeof text);
+            char text[PS_ODDITY_TEXT];
+            ps_oddity_text(lang, (ps_oddity)k, c->diag.counts[k], text, sizeof text);
             ps_json_str(j, text);
         }
     }
@@ -91,7 +91,8 @@ static void answer_session(const ps_request *q, ps_reply *r) {
     ps_page_put_shapes(&j);
     ps_json_key_array(&j, "clusters");
     for (size_t i = 0; i < ps_store_n_clusters(q->store); i++) {
-        put_cluster(&j, ps_store_cluster(q->store, i), ps_store_is_open(q->store, i));
+        put_cluster(ps_param_lang(q), &j, ps_store_cluster(q->store, i),
+                    ps_store_is_open(q->store, i));
     }
     ps_json_close(&j);
     if (ps_store_baseline(q->store) != SIZE_MAX) {

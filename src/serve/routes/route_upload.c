@@ -21,7 +21,7 @@ static void answer_upload(const ps_request *q, ps_reply *r) {
         return;
     }
     if (code != PS_OK) { /* of the file; where it lies is nobody's business */
-        ps_reply_fail(r, 409, "%.100s: %.400s", name, err.msg);
+        ps_reply_fail(r, 409, "%.100s: %.400s", name, ps_err_text(r->lang, &err));
         return;
     }
     ps_upload_keep(q->upload, cluster);

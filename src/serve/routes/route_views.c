@@ -170,13 +170,13 @@ static void answer_rank_view(const ps_request *q, ps_reply *r, const ps_view *vi
 static void say_missing(ps_reply *r, const ps_modes *m, const char *table) {
     for (size_t a = 0; a < m->run->n_analyses; a++) {
         if (m->run->errors[a].code != PS_OK) {
-            ps_reply_fail(r, 409, "%.400s", m->run->errors[a].msg);
+            ps_reply_fail(r, 409, "%.400s", ps_err_text(r->lang, &m->run->errors[a]));
             return;
         }
     }
     for (size_t k = 0; k < m->run->n_ranks; k++) {
         if (m->run->ranks[k].err.msg[0] != '\0') {
-            ps_reply_fail(r, 409, "%.400s", m->run->ranks[k].err.msg);
+            ps_reply_fail(r, 409, "%.400s", ps_err_text(r->lang, &m->run->ranks[k].err));
             return;
         }
     }

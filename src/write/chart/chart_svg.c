@@ -228,7 +228,7 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
     if (chart->unjudged[0] != '\0') {
         ps_buf_addf(&line, "\n%s", chart->unjudged);
     }
-    ps_lacks_say(chart->lacks, "\n", "", &line);
+    ps_lacks_say(chart->lang, chart->lacks, "\n", "", &line);
     ps_chart_say_clocks(chart, true, "\n", "", &line);
     ok = ok && ps_buf_ok(&line);
     if (ok) {

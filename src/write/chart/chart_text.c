@@ -431,7 +431,7 @@ static void put_chart_text_legend(const picture *p) {
 /* --- where it comes from --------------------------------------------------------------------------------------- */
 
 static void put_origin(const picture *p) {
-    ps_lacks_say(p->chart->lacks, "", "\n", p->out);
+    ps_lacks_say(p->chart->lang, p->chart->lacks, "", "\n", p->out);
     if (p->chart->labels[0] != '\0') {
         const char *how = p->chart->schedule_how;
         ps_buf_addf(p->out, "From %s.\n", p->chart->labels);

@@ -60,11 +60,14 @@ static size_t count_comparison_steps(const ps_comparison *c, size_t side) {
 static void put_side(const ps_comparison *c, size_t side, ps_buf *out) {
     size_t n = c->n_ranks[side];
     size_t n_steps = count_comparison_steps(c, side);
-    ps_buf_addf(out, "%s%s", side == 0 ? "new   " : "base  ",
+    ps_buf_addf(out, "%s%s",
+                side == 0 ? PS_SAY(c->lang, "new   ", "新采集  ")
+                          : PS_SAY(c->lang, "base  ", "基线    "),
                 side == 0 ? c->new_name : c->base_name);
     if (n > 0) {
-        ps_buf_addf(out, ": %zu rank%s, %zu step%s", n, n == 1 ? "" : "s", n_steps,
-                    n_steps == 1 ? "" : "s");
+        ps_buf_addf(
+            out, PS_SAY(c->lang, ": %zu rank%s, %zu step%s", "：%zu 个 rank%.0s，%zu 个 step%.0s"),
+            n, n == 1 ? "" : "s", n_steps, n_steps == 1 ? "" : "s");
     }
     ps_buf_add_char(out, '\n');
 }
@@ -89,15 +92,28 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     ps_buf_add_char(out, '\n');
     const char *what = ps_table_cell(t, 0, 0)->u.text; /* "step", or a part that both sides know */
     if (lost == 0) {
-        ps_buf_addf(out, "A %s takes as long as before: %s.\n", what, times[0]);
+        ps_buf_addf(
+            out,
+            PS_SAY(c->lang, "A %s takes as long as before: %s.\n", "%s 耗时与之前相同：%s。\n"),
+            what, times[0]);
         return;
     }
-    ps_buf_addf(out, "A %s takes %s %s: %s instead of %s", what, difference,
-                lost > 0 ? "longer" : "less", times[0], times[1]);
-    if (!ratio->is_null) {
-        ps_buf_addf(out, " (%.3g times)", ratio->u.r);
+    if (lost > 0) {
+        ps_buf_addf(out,
+                    PS_SAY(c->lang, "A %s takes %s longer: %s instead of %s",
+                           "%s 耗时增加 %s：现为 %s，之前为 %s"),
+                    what, difference, times[0], times[1]);
+    } else {
+        ps_buf_addf(out,
+                    PS_SAY(c->lang, "A %s takes %s less: %s instead of %s",
+                           "%s 耗时减少 %s：现为 %s，之前为 %s"),
+                    what, difference, times[0], times[1]);
     }
-    ps_buf_add_str(out, ". All times are those of a rank and step.\n");
+    if (!ratio->is_null) {
+        ps_buf_addf(out, PS_SAY(c->lang, " (%.3g times)", "（%.3g 倍）"), ratio->u.r);
+    }
+    ps_buf_add_str(out, PS_SAY(c->lang, ". All times are those of a rank and step.\n",
+                               "。所有时间均为单个 rank 的单个 step。\n"));
 }
 
 /* Whether some row of a table by name has time on both sides. */
@@ -115,8 +131,11 @@ static bool have_common(const ps_comparison *c, const char *name) {
 static void warn_of_strangers(const ps_comparison *c, ps_buf *out) {
     if (!have_common(c, "KernelCompare") && !have_common(c, "OperatorHostCompare") &&
         !have_common(c, "OperatorCompare") && !have_common(c, "ModuleCompare")) {
-        ps_buf_add_str(out, "Not one kernel, operator or module of the two has the same name: they "
-                            "may not be captures of one model.\n");
+        ps_buf_add_str(
+            out, PS_SAY(c->lang,
+                        "Not one kernel, operator or module of the two has the same name: they "
+                        "may not be captures of one model.\n",
+                        "两者没有任何同名的核函数、算子或模块：可能不是同一模型的采集数据。\n"));
     }
 }
 
@@ -146,11 +165,11 @@ static size_t count_winners(const ps_table *t, size_t lost) {
 }
 
 /* The first `n` rows, or the last ones from the end on. */
-static ps_code put_rows(const ps_table *t, const char *what, size_t n, bool from_end,
+static ps_code put_rows(ps_lang lang, const ps_table *t, const char *what, size_t n, bool from_end,
                         const ps_text_style *style, ps_buf *out, ps_err *err) {
     char title[256];
     ps_table view = comparison_rows_of(t, 0, n);
-    (void)snprintf(title, sizeof title, "%s: %s", t->title, what);
+    (void)snprintf(title, sizeof title, PS_SAY(lang, "%s: %s", "%s：%s"), t->title, what);
     view.title = title;
     view.cells = ps_calloc(n * t->n_columns, sizeof *view.cells);
     if (view.cells == NULL) {
@@ -167,39 +186,42 @@ static ps_code put_rows(const ps_table *t, const char *what, size_t n, bool from
     return code;
 }
 
-static void say_more(size_t n_all, size_t n_shown, const char *what, ps_buf *out) {
+static void say_more(ps_lang lang, size_t n_all, size_t n_shown, const char *what, ps_buf *out) {
     if (n_all > n_shown) {
-        ps_buf_addf(out, "and %zu more that %s\n", n_all - n_shown, what);
+        ps_buf_addf(out, PS_SAY(lang, "and %zu more that %s\n", "另有 %zu 项%s\n"), n_all - n_shown,
+                    what);
     }
 }
 
-static ps_code put_ranked(const ps_table *t, size_t top, const ps_text_style *style, ps_buf *out,
-                          ps_err *err) {
+static ps_code put_ranked(ps_lang lang, const ps_table *t, size_t top, const ps_text_style *style,
+                          ps_buf *out, ps_err *err) {
     size_t lost = column_named(t, "lost");
     size_t n_lost = count_losers(t, lost);
     size_t n_won = count_winners(t, lost);
     size_t n = n_lost < top ? n_lost : top;
     ps_code code = PS_OK;
     if (n > 0) {
-        code = put_rows(t, "what lost time", n, false, style, out, err);
-        say_more(n_lost, n, "lost time", out);
+        code =
+            put_rows(lang, t, PS_SAY(lang, "what lost time", "变慢的"), n, false, style, out, err);
+        say_more(lang, n_lost, n, PS_SAY(lang, "lost time", "变慢"), out);
     }
     n = n_won < (top + 2) / 3 ? n_won : (top + 2) / 3;
     if (code == PS_OK && n > 0) {
-        code = put_rows(t, "what gained time", n, true, style, out, err);
-        say_more(n_won, n, "gained time", out);
+        code =
+            put_rows(lang, t, PS_SAY(lang, "what gained time", "变快的"), n, true, style, out, err);
+        say_more(lang, n_won, n, PS_SAY(lang, "gained time", "变快"), out);
     }
     return code;
 }
 
-static ps_code put_whole(const ps_table *t, size_t top, const ps_text_style *style, ps_buf *out,
-                         ps_err *err) {
+static ps_code put_whole(ps_lang lang, const ps_table *t, size_t top, const ps_text_style *style,
+                         ps_buf *out, ps_err *err) {
     size_t n = t->n_rows < top ? t->n_rows : top;
     ps_table view = comparison_rows_of(t, 0, n);
     ps_buf_add_char(out, '\n');
     ps_code code = ps_write_table_text(&view, style, out, err);
     if (code == PS_OK && t->n_rows > n) {
-        ps_buf_addf(out, "and %zu more\n", t->n_rows - n);
+        ps_buf_addf(out, PS_SAY(lang, "and %zu more\n", "另有 %zu 项\n"), t->n_rows - n);
     }
     return code;
 }
@@ -211,7 +233,7 @@ static bool is_part_shown(const ps_comparison *c, size_t table) {
 ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_text_style *style,
                                  ps_buf *out, ps_err *err) {
     put_sentence(c, out);
-    ps_lacks_say(c->lacks, "", "\n", out);
+    ps_lacks_say(c->lang, c->lacks, "", "\n", out);
     warn_of_strangers(c, out);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
@@ -219,8 +241,9 @@ ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_te
         bool overall = strcmp(t->name, "OverallCompare") == 0;
         bool steps = strcmp(t->name, "StepCompare") == 0;
         if (t->n_rows > 0 && is_part_shown(c, i)) {
-            code = overall || steps ? put_whole(t, overall ? SIZE_MAX : top, style, out, err)
-                                    : put_ranked(t, top, style, out, err);
+            code = overall || steps
+                       ? put_whole(c->lang, t, overall ? SIZE_MAX : top, style, out, err)
+                       : put_ranked(c->lang, t, top, style, out, err);
         }
     }
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;

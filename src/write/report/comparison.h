@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/lang.h"
 #include "model/table.h"
 #include "write/out/text_style.h"
 
@@ -18,7 +19,8 @@ typedef struct ps_comparison {
     const bool *
         is_hidden; /* [n_tables]: not written, though the sentence on the whole comes of it; NULL: none is */
     const ps_table *lacks; /* what is not in it because it failed (model/lacks.h), or NULL */
-    size_t n_ranks[2];     /* of new and base, as far as they were compared; 0: not told */
+    ps_lang lang;
+    size_t n_ranks[2]; /* of new and base, as far as they were compared; 0: not told */
 } ps_comparison;
 
 /* A sentence on the whole, the parts of a step, then of each table the `top` rows that lost most and a few that gained;

@@ -423,7 +423,7 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
 
 ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style, ps_buf *out,
                            ps_err *err) {
-    ps_lacks_say(view->lacks, "", "\n", out);
+    ps_lacks_say(view->lang, view->lacks, "", "\n", out);
     char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
     size_t n = ps_plan_sentences(view->lang, view->plan, sentences);
     for (size_t i = 0; i < n; i++) {

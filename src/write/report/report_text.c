@@ -356,7 +356,7 @@ static void put_report_text_silences(page *p) {
 /* --- all of it ------------------------------------------------------------------------------------------------------- */
 
 static void put_report_text_lacks(page *p) {
-    ps_lacks_say(p->view->lacks, "", "\n", p->out);
+    ps_lacks_say(p->view->lang, p->view->lacks, "", "\n", p->out);
     if (ps_lacks_any(p->view->lacks)) {
         ps_buf_add_char(p->out, '\n');
     }

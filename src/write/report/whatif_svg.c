@@ -155,7 +155,7 @@ static void put_map_scale(const worker_map *m, double y) {
 /* A line each from `y` on. */
 static void put_map_lacks(const worker_map *m, double y) {
     ps_buf lines = {0};
-    ps_lacks_say(m->view->lacks, "", "\n", &lines);
+    ps_lacks_say(m->view->lang, m->view->lacks, "", "\n", &lines);
     for (char *line = lines.data; line != NULL && *line != '\0';) {
         char *end = line + strcspn(line, "\n");
         *end = '\0';

@@ -339,7 +339,7 @@ static ps_code put_titled(ps_buf *out, const ps_table *t, const ps_text_style *s
 ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *style, ps_buf *out,
                              ps_err *err) {
     put_head(out, view);
-    ps_lacks_say(view->lacks, "", "\n", out);
+    ps_lacks_say(view->lang, view->lacks, "", "\n", out);
     put_steps(out, view, style->width);
     put_verdict(out, view, style->width);
     ps_code code = put_titled(out, view->answer, style, err);

@@ -174,7 +174,7 @@ typedef struct stream_data {
 } stream_data;
 
 static int end_stream_call(stream_data *data, bool ok) {
-    data->error = ok ? NULL : ps_code_text(PS_NOMEM);
+    data->error = ok ? NULL : ps_code_text(PS_ENGLISH, PS_NOMEM);
     return ok ? 0 : ENOMEM;
 }
 

@@ -808,7 +808,7 @@ static void *begin_perfetto(ps_trace_job *job) {
 static void put_perfetto_lacks(perfetto *p) {
     perfetto_rank r = {.p = p, .pb = &p->pb, .sequence = p->job->n_sources + 1};
     ps_buf lines = {0};
-    ps_lacks_say(p->job->lacks, "", "\n", &lines);
+    ps_lacks_say(PS_ENGLISH, p->job->lacks, "", "\n", &lines);
     if (lines.len > 0) {
         put_first_packet(&r);
     }

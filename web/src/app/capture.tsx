@@ -9,7 +9,7 @@ import { fail, notices } from "../model/notices";
 import { load, loadAll, ranks, session } from "../model/session";
 import { Dialog } from "../panels/dialog";
 import { LocalTable } from "../panels/table";
-import { t, told } from "../words";
+import { t } from "../words";
 import { Captures, OpenAnother } from "./captures";
 
 const bytesOf = (rank: Rank): number => Object.values(rank.bytes ?? {}).reduce((a, b) => a + b, 0);
@@ -110,7 +110,7 @@ function RankDetail({ rank }: { rank: Rank }) {
       )}
       {(rank.missing ?? []).map((m) => (
         <p>
-          <b>{t("frame.missing", told("part", m.part, m.what))}</b> {told("remedy", m.id, m.remedy)}
+          <b>{t("frame.missing", m.what)}</b> {m.remedy}
         </p>
       ))}
       {(rank.oddities ?? []).map((o) => (
@@ -163,9 +163,9 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
             {missing.map((m) => (
               <div class="note-row">
                 <p>
-                  <b>{told("part", m.part, m.what)}</b> <span class="quiet">{of(m.ranks)}</span>
+                  <b>{m.what}</b> <span class="quiet">{of(m.ranks)}</span>
                 </p>
-                <p>{told("remedy", m.id, m.remedy)}</p>
+                <p>{m.remedy}</p>
               </div>
             ))}
           </Section>

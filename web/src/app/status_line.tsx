@@ -4,7 +4,7 @@ import { bytesText, grouped } from "../base/format";
 import { loadingOf, missingOf, odditiesOf } from "../model/notes";
 import { connection, loadAll, ranks, session } from "../model/session";
 import { fail } from "../model/notices";
-import { t, told } from "../words";
+import { t } from "../words";
 import { over } from "./over";
 
 export function StatusLine() {
@@ -54,7 +54,7 @@ export function StatusLine() {
             "frame.missing",
             missing
               .slice(0, 3)
-              .map((m) => told("part", m.part, m.what))
+              .map((m) => m.what)
               .join(t("frame.comma")) + (missing.length > 3 ? " …" : ""),
           )}
         </button>

@@ -3,6 +3,7 @@ import { ApiError, get, hasToken, post } from "../api/client";
 import type { Rank, Ref, Session } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
+import { language } from "../words";
 
 export type Tab =
   | "timeline"
@@ -184,6 +185,9 @@ async function insist<T>(ask: () => Promise<T>): Promise<T | null> {
   }
 }
 
+/** Ended when the page speaks another language: what ranks and captures lack is told anew. */
+let following = new AbortController();
+
 /** Reads what is served and follows its changes, for as long as the page lives or the token is taken. */
 export async function start(): Promise<void> {
   if (!hasToken()) {
@@ -196,6 +200,7 @@ export async function start(): Promise<void> {
     return;
   }
   session.set(opened);
+  language.listen(() => following.abort());
   let seq = await askRanks();
   while (seq !== null) {
     seq = await followRanks(seq);
@@ -236,14 +241,18 @@ async function takeNews(news: readonly Rank[]): Promise<void> {
 /** The changes since. A server that was away may have been started anew and count from the beginning: it is asked for all. */
 async function followRanks(after: number): Promise<number | null> {
   try {
-    const news = await get<RankNews>("events", { after });
+    const news = await get<RankNews>("events", { after }, following.signal);
     connection.set("ok");
     if (news.ranks.length > 0) {
       await takeNews(news.ranks);
     }
     return news.seq;
   } catch (error) {
-    if (!isDenied(error)) {
+    if (following.signal.aborted) {
+      following = new AbortController();
+      const retold = await insist(() => get<Session>("session"));
+      session.set(retold ?? session.get());
+    } else if (!isDenied(error)) {
       connection.set(error instanceof ApiError ? "ok" : "lost");
       await pause();
     }
