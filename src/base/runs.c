@@ -56,11 +56,13 @@ ps_code ps_fail_no_such(ps_err *err, ps_code code, const char *what, int64_t wan
     ps_buf list = {0};
     ps_buf_add_runs(&list, there, n, MOST_SAID);
     bool is_whole = ps_buf_ok(&list);
-    code = is_whole && n > 0 ? ps_fail(err, code, "%s %lld: no such %s; there are: %s", what,
-                                       (long long)wanted, what, ps_buf_str(&list))
-           : is_whole        ? ps_fail(err, code, "%s %lld: no such %s; there are none", what,
-                                       (long long)wanted, what)
-                             : ps_fail_nomem(err);
+    code = is_whole && n > 0 ? ps_fail_said(err, code, "%s %lld: no such %s; there are: %s",
+                                            "%s %lld：没有这样的 %s；现有：%s", what,
+                                            (long long)wanted, what, ps_buf_str(&list))
+           : is_whole
+               ? ps_fail_said(err, code, "%s %lld: no such %s; there are none",
+                              "%s %lld：没有这样的 %s；一个也没有", what, (long long)wanted, what)
+               : ps_fail_nomem(err);
     ps_buf_fini(&list);
     return code;
 }

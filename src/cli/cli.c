@@ -399,7 +399,10 @@ int ps_cli_fail_nomem(const ps_cli *cli) {
 
 static int usage_hint(const ps_cli *cli) {
     if (cli->command != NULL) {
-        ps_cli_warn(cli, "'pipescope help %s' tells the options", cli->command->name);
+        ps_cli_warn(cli,
+                    PS_SAY(cli->lang, "'pipescope help %s' tells the options",
+                           "选项见 'pipescope help %s'"),
+                    cli->command->name);
     } else {
         ps_cli_warn(cli, "'pipescope help' lists the commands");
     }

@@ -80,7 +80,7 @@ static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster)
     int64_t step = d.step;
     int32_t pipeline = d.pipeline;
     if (ps_chart_choose(d.chart, &step, &pipeline, &err) != PS_OK) {
-        return ps_cli_usage(cli, "--%s", err.msg);
+        return ps_cli_usage(cli, "--%s", ps_err_text(cli->lang, &err));
     }
     const char *against = ps_cli_text(cli, "against");
     if (against != NULL &&

@@ -300,7 +300,7 @@ static int tell_unfinished(const ps_cli *cli, const request *q, const ps_cluster
         char who[PS_WHO_TEXT];
         if (run->ranks[r].status == PS_RANK_FAILED && q->opts.work == PS_RUN_SHARD) {
             ps_cli_warn(cli, "%s failed: %s", ps_cli_who(run->ranks[r].rank, who),
-                        run->ranks[r].err.msg);
+                        ps_err_text(cli->lang, &run->ranks[r].err));
             status = PS_EXIT_PARTIAL;
         }
     }

@@ -223,9 +223,12 @@ static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const
     ps_table *t = ps_sql_table_of(sql, statement, name, most, &n_rows, err);
     ps_code code = t != NULL ? ps_write_table_text(t, &style, &text, err) : err->code;
     if (code == PS_OK && n_rows > most) {
-        ps_buf_addf(&text,
-                    "... and %zu more rows (--rows N shows more, --as csv writes them all)\n",
-                    n_rows - most);
+        ps_buf_addf(
+            &text,
+            PS_SAY(cli->lang,
+                   "... and %zu more rows (--rows N shows more, --as csv writes them all)\n",
+                   "…… 另有 %zu 行（--rows N 显示更多，--as csv 全部写出）\n"),
+            n_rows - most);
     }
     ps_table *lacks = code == PS_OK ? ps_sql_lacks(sql, err) : NULL;
     code = code == PS_OK && lacks == NULL ? err->code : code;

@@ -99,7 +99,7 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
         ps_run_report_view(run, cluster, ps_cli_given(cli, "step") ? &step : NULL, &view, &err);
     view.lang = cli->lang;
     if (code == PS_RANGE) {
-        return ps_cli_usage(cli, "--%s", err.msg);
+        return ps_cli_usage(cli, "--%s", ps_err_text(cli->lang, &err));
     }
     return code == PS_OK        ? write_report(cli, &view)
            : code == PS_NOTHING ? PS_EXIT_NOTHING /* else the ranks have said why */

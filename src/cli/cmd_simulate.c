@@ -196,7 +196,8 @@ static int check_simulate_command_times(const ps_cli *cli, const request *q) {
 
 static int fail_or_usage(const ps_cli *cli, const ps_err *err) {
     /* Every number comes from the command line, so one out of range is wrong usage. */
-    return err->code == PS_RANGE ? ps_cli_usage(cli, "%s", err->msg) : ps_cli_fail(cli, err);
+    return err->code == PS_RANGE ? ps_cli_usage(cli, "%s", ps_err_text(cli->lang, err))
+                                 : ps_cli_fail(cli, err);
 }
 
 static int plan_schedule(const ps_cli *cli, request *q) {
@@ -214,7 +215,7 @@ static int plan_schedule(const ps_cli *cli, request *q) {
     ps_err err = PS_ERR_INIT;
     if (q->schedule->check(&q->params, &err) != PS_OK) {
         return ps_cli_usage(cli, "--pp %d --microbatches %d: %s", (int)q->params.n_stages,
-                            (int)q->params.n_microbatches, err.msg);
+                            (int)q->params.n_microbatches, ps_err_text(cli->lang, &err));
     }
     int status = check_together(cli, q);
     if (status != PS_EXIT_OK) {

@@ -77,7 +77,7 @@ static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
     ps_code code = ps_question_read(opts->analysis.without, opts->analysis.scale,
                                     opts->analysis.set, NULL, &asked, &err);
     ps_question_fini(&asked);
-    return code != PS_OK ? ps_cli_usage(cli, "%s", err.msg) : PS_EXIT_OK;
+    return code != PS_OK ? ps_cli_usage(cli, "%s", ps_err_text(cli->lang, &err)) : PS_EXIT_OK;
 }
 
 static int run_whatif_command(ps_cli *cli) {

@@ -181,13 +181,15 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
     ps_err err = PS_ERR_INIT;
     ps_cluster *cluster = ps_cluster_find_as(path, reader, ps_cli_text(cli, "rank-from"), &err);
     if (cluster == NULL) {
-        *status = err.code == PS_USAGE ? ps_cli_usage(cli, "%s", err.msg) : ps_cli_fail(cli, &err);
+        *status = err.code == PS_USAGE ? ps_cli_usage(cli, "%s", ps_err_text(cli->lang, &err))
+                                       : ps_cli_fail(cli, &err);
     }
     return cluster;
 }
 
 int ps_cli_fail_run(const ps_cli *cli, const ps_err *err) {
-    return err->code == PS_USAGE ? ps_cli_usage(cli, "%s", err->msg) : ps_cli_fail(cli, err);
+    return err->code == PS_USAGE ? ps_cli_usage(cli, "%s", ps_err_text(cli->lang, err))
+                                 : ps_cli_fail(cli, err);
 }
 
 static void step_run_progress(void *context, size_t done, size_t total) {

@@ -553,8 +553,11 @@ static int put_some_rows(ps_cli *cli, const ps_table *t) {
     if (n_more > 0) {
         ps_cli_print(
             cli,
-            "... and %zu more rows (chart --all shows them, cluster --export_type csv writes "
-            "them)\n",
+            PS_SAY(
+                cli->lang,
+                "... and %zu more rows (chart --all shows them, cluster --export_type csv writes "
+                "them)\n",
+                "…… 另有 %zu 行（chart --all 显示，cluster --export_type csv 写出）\n"),
             n_more);
     }
     return status;

@@ -30,11 +30,20 @@ static int put_first_rows(ps_cli *cli, const ps_run *run, const ps_table *t) {
     int status = ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more);
     const char *place = table_report_place_of(run, t);
     if (n_more > 0 && place != NULL && ps_ends_with(place, ".db")) {
-        ps_cli_print(cli, "... and %zu more rows in the table %s\n", n_more, t->name);
+        ps_cli_print(cli,
+                     PS_SAY(cli->lang, "... and %zu more rows in the table %s\n",
+                            "…… 另有 %zu 行，见表 %s\n"),
+                     n_more, t->name);
     } else if (n_more > 0 && place != NULL) {
-        ps_cli_print(cli, "... and %zu more rows in %s\n", n_more, ps_path_base(place));
+        ps_cli_print(cli,
+                     PS_SAY(cli->lang, "... and %zu more rows in %s\n", "…… 另有 %zu 行，见 %s\n"),
+                     n_more, ps_path_base(place));
     } else if (n_more > 0) {
-        ps_cli_print(cli, "... and %zu more rows (--export_type csv writes them all)\n", n_more);
+        ps_cli_print(cli,
+                     PS_SAY(cli->lang,
+                            "... and %zu more rows (--export_type csv writes them all)\n",
+                            "…… 另有 %zu 行（--export_type csv 全部写出）\n"),
+                     n_more);
     }
     return status;
 }
@@ -126,10 +135,13 @@ static void say_table_report_written(ps_cli *cli, const ps_run *run, bool in_dat
         return;
     }
     if (in_database) {
-        ps_cli_print(cli, "Wrote %zu table%s into %s\n", n, table_report_plural(n), first->path);
+        ps_cli_print(cli,
+                     PS_SAY(cli->lang, "Wrote %zu table%s into %s\n", "已写出 %zu 个表%.0s：%s\n"),
+                     n, table_report_plural(n), first->path);
     } else {
-        ps_cli_print(cli, "Wrote %zu file%s into %.*s\n", n, table_report_plural(n), (int)n_top,
-                     first->path);
+        ps_cli_print(
+            cli, PS_SAY(cli->lang, "Wrote %zu file%s into %.*s\n", "已写出 %zu 个文件%.0s：%.*s\n"),
+            n, table_report_plural(n), (int)n_top, first->path);
     }
     size_t n_shown = 0;
     for (size_t i = 0; i < run->n_written && n_shown < MAX_FILES_NAMED; i++) {
@@ -165,17 +177,28 @@ static void say_table_report_ranks(ps_cli *cli, const ps_run *run, ps_export typ
         return;
     }
     if (type != PS_EXPORT_DB) {
-        ps_cli_print(cli, "Files of %zu rank%s are in %s\n", n_written,
-                     table_report_plural(n_written), first);
+        ps_cli_print(
+            cli,
+            PS_SAY(cli->lang, "Files of %zu rank%s are in %s\n", "%zu 个 rank%.0s的文件在 %s\n"),
+            n_written, table_report_plural(n_written), first);
     } else if (!in_place && n_written == 1) {
-        ps_cli_print(cli, "Wrote the copy %s\n", first);
+        ps_cli_print(cli, PS_SAY(cli->lang, "Wrote the copy %s\n", "已写出副本 %s\n"), first);
     } else if (!in_place) {
-        ps_cli_print(cli, "Wrote %zu copies, the first is %s\n", n_written, first);
+        ps_cli_print(cli,
+                     PS_SAY(cli->lang, "Wrote %zu copies, the first is %s\n",
+                            "已写出 %zu 份副本，第一份为 %s\n"),
+                     n_written, first);
     } else if (n_written == 1) {
-        ps_cli_print(cli, "Wrote into %s; MindStudio Insight shows it.\n", first);
+        ps_cli_print(cli,
+                     PS_SAY(cli->lang, "Wrote into %s; MindStudio Insight shows it.\n",
+                            "已写入 %s；可用 MindStudio Insight 查看。\n"),
+                     first);
     } else {
-        ps_cli_print(cli, "Wrote into %zu databases below %s; MindStudio Insight shows them.\n",
-                     n_written, input);
+        ps_cli_print(
+            cli,
+            PS_SAY(cli->lang, "Wrote into %zu databases below %s; MindStudio Insight shows them.\n",
+                   "已写入 %zu 个数据库（位于 %s 之下）；可用 MindStudio Insight 查看。\n"),
+            n_written, input);
     }
 }
 
@@ -197,9 +220,12 @@ static void say_idle(const ps_cli *cli, const ps_run *run, const ps_analysis *co
         }
     }
     if (names.len > 0) {
-        ps_cli_detail(cli,
-                      "%s: no rank took part, nothing was written; what an earlier run wrote stays",
-                      ps_buf_str(&names));
+        ps_cli_detail(
+            cli,
+            PS_SAY(cli->lang,
+                   "%s: no rank took part, nothing was written; what an earlier run wrote stays",
+                   "%s：没有 rank 参与，未写出任何内容；早先运行写出的内容保留"),
+            ps_buf_str(&names));
     }
     ps_buf_fini(&names);
 }

@@ -60,45 +60,60 @@ static bool divides(int64_t part, int64_t whole) {
 }
 
 /* Of the experts; "" none. */
-static const char *check_experts(ps_layout l, const ps_layout_dims *p, char text[160]) {
+static const char *check_experts(ps_lang lang, ps_layout l, const ps_layout_dims *p,
+                                 char text[160]) {
     int64_t wide = p->tp * p->dp;
     switch (l) {
     case PS_LAYOUT_MEGATRON:
     case PS_LAYOUT_MEGATRON_PP:
-        (void)snprintf(text, 160, "dp %" PRId64 " is no multiple of ep %" PRId64, p->dp, p->ep);
+        (void)snprintf(text, 160,
+                       PS_SAY(lang, "dp %" PRId64 " is no multiple of ep %" PRId64,
+                              "dp %" PRId64 " 不是 ep %" PRId64 " 的倍数"),
+                       p->dp, p->ep);
         return divides(p->ep, p->dp) ? "" : "dp-ep";
     case PS_LAYOUT_MINDSPEED:
-        (void)snprintf(text, 160, "cp x dp = %" PRId64 " is no multiple of ep %" PRId64,
+        (void)snprintf(text, 160,
+                       PS_SAY(lang, "cp x dp = %" PRId64 " is no multiple of ep %" PRId64,
+                              "cp x dp = %" PRId64 " 不是 ep %" PRId64 " 的倍数"),
                        p->cp * p->dp, p->ep);
         return divides(p->ep, p->cp * p->dp) ? "" : "cpdp-ep";
     case PS_LAYOUT_MINDIE:
-        (void)snprintf(text, 160, "tp x dp = %" PRId64 " is not moe_tp x ep = %" PRId64, wide,
-                       p->moe_tp * p->ep);
+        (void)snprintf(text, 160,
+                       PS_SAY(lang, "tp x dp = %" PRId64 " is not moe_tp x ep = %" PRId64,
+                              "tp x dp = %" PRId64 " 不等于 moe_tp x ep = %" PRId64),
+                       wide, p->moe_tp * p->ep);
         return wide == p->moe_tp * p->ep ? "" : "moe";
     default:
         (void)snprintf(text, 160,
-                       "tp x dp = %" PRId64 " must be a multiple of ep %" PRId64
-                       ", and ep one of tp %" PRId64,
+                       PS_SAY(lang,
+                              "tp x dp = %" PRId64 " must be a multiple of ep %" PRId64
+                              ", and ep one of tp %" PRId64,
+                              "tp x dp = %" PRId64 " 必须是 ep %" PRId64
+                              " 的倍数，ep 必须是 tp %" PRId64 " 的倍数"),
                        wide, p->ep, p->tp);
         return p->ep <= 1 || (divides(p->ep, wide) && divides(p->tp, p->ep)) ? "" : "vllm-ep";
     }
 }
 
-size_t ps_layout_check(ps_layout l, const ps_layout_dims *p, int64_t n_ranks,
+size_t ps_layout_check(ps_lang lang, ps_layout l, const ps_layout_dims *p, int64_t n_ranks,
                        ps_layout_problem out[PS_LAYOUT_PROBLEMS]) {
     size_t n = 0;
     int64_t product = ps_layout_ranks(l, p);
     if (product < 0) {
         out[n].kind = "too-many";
         (void)snprintf(out[n++].text, sizeof out->text,
-                       "these sizes make more than %" PRId64 " ranks", PS_LAYOUT_RANKS);
+                       PS_SAY(lang, "these sizes make more than %" PRId64 " ranks",
+                              "这些并行规模超过 %" PRId64 " 个 rank"),
+                       PS_LAYOUT_RANKS);
     } else if (product < n_ranks) {
         out[n].kind = "too-few";
         (void)snprintf(out[n++].text, sizeof out->text,
-                       "these sizes make %" PRId64 " ranks, and the capture has %" PRId64, product,
-                       n_ranks);
+                       PS_SAY(lang,
+                              "these sizes make %" PRId64 " ranks, and the capture has %" PRId64,
+                              "这些并行规模得出 %" PRId64 " 个 rank，而采集数据有 %" PRId64 " 个"),
+                       product, n_ranks);
     }
-    out[n].kind = check_experts(l, p, out[n].text);
+    out[n].kind = check_experts(lang, l, p, out[n].text);
     return n + (out[n].kind[0] != '\0');
 }
 
@@ -211,8 +226,8 @@ static void name_sizes(const ps_layout_sizes *s, int64_t product, char out[96]) 
     }
 }
 
-bool ps_layout_contradicts(ps_layout l, const ps_layout_sizes *given, const ps_layout_sizes *known,
-                           int64_t n_ranks, char out[160]) {
+bool ps_layout_contradicts(ps_lang lang, ps_layout l, const ps_layout_sizes *given,
+                           const ps_layout_sizes *known, int64_t n_ranks, char out[160]) {
     char sizes[96];
     int64_t product = product_of_sizes(l, given);
     int64_t known_product = product_of_sizes(l, known);
@@ -220,18 +235,26 @@ bool ps_layout_contradicts(ps_layout l, const ps_layout_sizes *given, const ps_l
         given->tp > 0 && given->dp > 0 && given->pp > 0 && (given->cp > 0 || !LAYOUTS[l].has_cp);
     if (given->world > 0 && given->world % product != 0) {
         name_sizes(given, product, sizes);
-        (void)snprintf(out, 160, "%s does not divide the %" PRId64 " ranks of the job (world_size)",
+        (void)snprintf(out, 160,
+                       PS_SAY(lang,
+                              "%s does not divide the %" PRId64 " ranks of the job (world_size)",
+                              "%s 不能整除作业的 %" PRId64 " 个 rank（world_size）"),
                        sizes, given->world);
         return true;
     }
     if (given->world > 0 && is_whole && given->world != product) {
         name_sizes(given, product, sizes);
-        (void)snprintf(out, 160, "%s is not the %" PRId64 " ranks of the job (world_size)", sizes,
-                       given->world);
+        (void)snprintf(out, 160,
+                       PS_SAY(lang, "%s is not the %" PRId64 " ranks of the job (world_size)",
+                              "%s 不等于作业的 %" PRId64 " 个 rank（world_size）"),
+                       sizes, given->world);
         return true;
     }
     name_sizes(known, known_product, sizes);
-    (void)snprintf(out, 160, "%s is less than the %" PRId64 " ranks that are here", sizes, n_ranks);
+    (void)snprintf(out, 160,
+                   PS_SAY(lang, "%s is less than the %" PRId64 " ranks that are here",
+                          "%s 小于这里的 %" PRId64 " 个 rank"),
+                   sizes, n_ranks);
     return given->dp > 0 && known_product < n_ranks;
 }
 

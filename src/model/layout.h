@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lang.h"
+
 #define PS_LAYOUT_MOST 10000              /* of one size */
 #define PS_LAYOUT_RANKS ((int64_t)100000) /* of the job */
 
@@ -52,7 +54,7 @@ typedef struct ps_layout_problem {
 
 /* What is wrong with these sizes for a capture of `n_ranks`: into `out`, as many as are returned. */
 #define PS_LAYOUT_PROBLEMS 4
-size_t ps_layout_check(ps_layout l, const ps_layout_dims *p, int64_t n_ranks,
+size_t ps_layout_check(ps_lang lang, ps_layout l, const ps_layout_dims *p, int64_t n_ranks,
                        ps_layout_problem out[PS_LAYOUT_PROBLEMS]);
 
 typedef struct ps_layout_coordinates {
@@ -77,8 +79,8 @@ typedef struct ps_layout_sizes {
 /* Whether sizes that somebody gave (0: not given) cannot be those of a job of given->world ranks, of which a capture has n_ranks:
  * their product must divide it, be it where all are given, and hold the captured ranks where dp is given. `known`: the same with
  * what else is known of the sizes. `out`: why, a part of a sentence. */
-bool ps_layout_contradicts(ps_layout l, const ps_layout_sizes *given, const ps_layout_sizes *known,
-                           int64_t n_ranks, char out[160]);
+bool ps_layout_contradicts(ps_lang lang, ps_layout l, const ps_layout_sizes *given,
+                           const ps_layout_sizes *known, int64_t n_ranks, char out[160]);
 
 /* -1: not known. `pipeline` counts the ranks of a stage. */
 typedef struct ps_layout_place {

@@ -95,7 +95,7 @@ static ps_written *find_taken(const ps_run *run, const ps_table *t, const char *
     return NULL;
 }
 
-static ps_code plan_table(ps_run *run, const ps_analysis *const *analyses, size_t a,
+static ps_code plan_table(ps_lang lang, ps_run *run, const ps_analysis *const *analyses, size_t a,
                           const ps_table *t, const char *path, ps_err *err) {
     ps_written new = {.analysis = a, .table = t, .path = path};
     ps_written *old = find_taken(run, t, path);
@@ -112,9 +112,11 @@ static ps_code plan_table(ps_run *run, const ps_analysis *const *analyses, size_
         return PS_OK;
     }
     ps_buf text = {0};
-    ps_buf_addf(&text, "%s: %s and %s disagree about it, that of %s was written; run one at a time",
-                t->name, analyses[old->analysis]->name, analyses[a]->name,
-                analyses[old->analysis]->name);
+    ps_buf_addf(
+        &text,
+        PS_SAY(lang, "%s: %s and %s disagree about it, that of %s was written; run one at a time",
+               "%s：%s 与 %s 的结果不一致，写出的是 %s 的；请分别运行"),
+        t->name, analyses[old->analysis]->name, analyses[a]->name, analyses[old->analysis]->name);
     ps_code code = t->n_rows > 0 ? add_note(run, &text, err) : PS_OK;
     ps_buf_fini(&text);
     return code;
@@ -171,8 +173,9 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
             const ps_table *t = result->tables[i];
             if (is_cluster_table_wanted(t, opts->export_type)) {
                 const char *path = target_of(run, t, dir, analyses[a]->folder, opts->export_type);
-                code =
-                    path != NULL ? plan_table(run, analyses, a, t, path, err) : ps_fail_nomem(err);
+                code = path != NULL
+                           ? plan_table(opts->analysis.lang, run, analyses, a, t, path, err)
+                           : ps_fail_nomem(err);
             }
         }
     }
@@ -254,28 +257,37 @@ static ps_code list_cluster_files(ps_run *run, ps_table_file *files, size_t *n,
     return code;
 }
 
-static ps_code note_losses(ps_run *run, const ps_table_file *file, ps_err *err) {
+static ps_code note_losses(ps_lang lang, ps_run *run, const ps_table_file *file, ps_err *err) {
     ps_buf text = {0};
     const ps_xlsx_report *report = &file->report;
     const char *name = ps_path_base(file->path);
     ps_code code = PS_OK;
     if (report->n_cut > 0) {
-        ps_buf_addf(&text,
-                    "%s: %llu text%s longer than the 32767 characters of a cell %s cut; csv, json "
-                    "and db hold %s whole",
-                    name, (unsigned long long)report->n_cut, report->n_cut == 1 ? "" : "s",
-                    report->n_cut == 1 ? "is" : "are", report->n_cut == 1 ? "it" : "them");
+        ps_buf_addf(
+            &text,
+            PS_SAY(
+                lang,
+                "%s: %llu text%s longer than the 32767 characters of a cell %s cut; csv, json "
+                "and db hold %s whole",
+                "%s：%llu 处文本%.0s超过单元格的 32767 个字符，已截断%.0s；csv、json 与 db 中是完整的%.0s"),
+            name, (unsigned long long)report->n_cut, report->n_cut == 1 ? "" : "s",
+            report->n_cut == 1 ? "is" : "are", report->n_cut == 1 ? "it" : "them");
         code = add_note(run, &text, err);
     }
     if (code == PS_OK && report->n_sheets > file->n_tables) {
         ps_buf_clear(&text);
-        ps_buf_addf(&text, "%s: more rows than a sheet has, they go on in %zu sheets", name,
-                    report->n_sheets - file->n_tables + 1);
+        ps_buf_addf(&text,
+                    PS_SAY(lang, "%s: more rows than a sheet has, they go on in %zu sheets",
+                           "%s：行数超过一个工作表的上限，续写在 %zu 个工作表中"),
+                    name, report->n_sheets - file->n_tables + 1);
         code = add_note(run, &text, err);
     }
     if (code == PS_OK && report->without_merging) {
         ps_buf_clear(&text);
-        ps_buf_addf(&text, "%s: too large for merged cells, equal values stand in each row", name);
+        ps_buf_addf(&text,
+                    PS_SAY(lang, "%s: too large for merged cells, equal values stand in each row",
+                           "%s：过大，未合并单元格，相同的值写在每一行"),
+                    name);
         code = add_note(run, &text, err);
     }
     ps_buf_fini(&text);
@@ -297,7 +309,7 @@ ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *er
         if (code != PS_OK && err != NULL) {
             *err = files[i].err;
         }
-        code = code == PS_OK ? note_losses(run, &files[i], err) : code;
+        code = code == PS_OK ? note_losses(opts->analysis.lang, run, &files[i], err) : code;
     }
     ps_free(files);
     ps_free(tables);

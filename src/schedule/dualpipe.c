@@ -25,9 +25,10 @@ static ps_code check_dualpipe(const ps_schedule_params *params, ps_err *err) {
     int32_t p = params->n_stages;
     int32_t m = params->n_microbatches;
     if (code == PS_OK && (p % 2 != 0 || m % 2 != 0 || m < 2 * p)) {
-        code = ps_fail(
+        code = ps_fail_said(
             err, PS_RANGE,
             "dualpipe needs p and m even and m >= 2p: got p = %d stages, m = %d microbatches",
+            "dualpipe 需要 p 与 m 为偶数且 m >= 2p：实际 p = %d 个阶段、m = %d 个 microbatch",
             (int)p, (int)m);
     }
     return code;

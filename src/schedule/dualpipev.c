@@ -36,8 +36,9 @@ static ps_code marks(const ps_schedule_params *params, int32_t device, ps_op_lis
 static ps_code check_dualpipev(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     if (code == PS_OK && params->n_microbatches < 2 * params->n_stages) {
-        code = ps_fail(
+        code = ps_fail_said(
             err, PS_RANGE, "dualpipev needs at least 2p = %d microbatches for %d stages, got %d",
+            "dualpipev 至少需要 2p = %d 个 microbatch（%d 个阶段），实际为 %d",
             (int)(2 * params->n_stages), (int)params->n_stages, (int)params->n_microbatches);
     }
     return code;

@@ -52,8 +52,9 @@ ps_code ps_chunks_check(const ps_schedule *schedule, const ps_schedule_params *p
     ps_code code = ps_schedule_check_size(params, err);
     int32_t v = ps_schedule_chunks(schedule, params);
     if (code == PS_OK && (v < min_chunks || v > PS_MAX_CHUNKS)) {
-        code = ps_fail(err, PS_RANGE, "%s needs %d to %d chunks on each device, got %d",
-                       schedule->name, (int)min_chunks, PS_MAX_CHUNKS, (int)v);
+        code = ps_fail_said(err, PS_RANGE, "%s needs %d to %d chunks on each device, got %d",
+                            "%s 需要每个设备有 %d 至 %d 个 chunk，实际为 %d", schedule->name,
+                            (int)min_chunks, PS_MAX_CHUNKS, (int)v);
     }
     return code;
 }
@@ -66,9 +67,10 @@ ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *p
     }
     ps_groups groups = ps_groups_of(schedule, params);
     if (groups.g < groups.p || groups.g > groups.m) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_RANGE,
             "%s needs p <= g <= m: got p = %d stages, groups of g = %d, m = %d microbatches",
+            "%s 需要 p <= g <= m：实际 p = %d 个阶段，每组 g = %d 个，m = %d 个 microbatch",
             schedule->name, (int)groups.p, (int)groups.g, (int)groups.m);
     }
     return PS_OK;

@@ -24,10 +24,11 @@ static ps_code check_interleaved(const ps_schedule_params *params, ps_err *err) 
     ps_groups groups = ps_groups_of(SELF, params);
     int32_t rest = groups.m % groups.g;
     if (rest != 0 && rest < groups.p) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_RANGE,
             "interleaved needs m mod g to be 0 or >= p: got m = %d microbatches in groups of g = %d, so a "
             "last group of %d, on p = %d stages",
+            "interleaved 需要 m mod g 为 0 或 >= p：实际 m = %d 个 microbatch，每组 g = %d 个，最后一组为 %d 个，p = %d 个阶段",
             (int)groups.m, (int)groups.g, (int)rest, (int)groups.p);
     }
     return PS_OK;

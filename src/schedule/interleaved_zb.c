@@ -18,10 +18,11 @@ static ps_code check_interleaved_zb(const ps_schedule_params *params, ps_err *er
     }
     ps_groups groups = ps_groups_of(SELF, params);
     if (groups.m % groups.g != 0) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_RANGE,
             "interleaved-zb needs m to be a multiple of g: got m = %d microbatches, g = %d",
-            (int)groups.m, (int)groups.g);
+            "interleaved-zb 需要 m 为 g 的倍数：实际 m = %d 个 microbatch，g = %d", (int)groups.m,
+            (int)groups.g);
     }
     return PS_OK;
 }

@@ -46,9 +46,10 @@ ps_code ps_lists_make(ps_lists *out, const ps_schedule *schedule, const ps_sched
      * list is made; the other half is for backwards cut in two. */
     size_t n_results = (size_t)out->n_logical * (size_t)out->n_microbatches;
     if (2 * n_results > PS_SIM_MAX_OPS) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_RANGE,
             "%d stages x %d chunks x %d microbatches are too many: a step may have at most %zu ops",
+            "%d 个阶段 x %d 个 chunk x %d 个 microbatch 过多：一个 step 最多 %zu 个算子",
             (int)out->n_stages, (int)out->n_chunks, (int)out->n_microbatches, PS_SIM_MAX_OPS);
     }
     out->first = ps_calloc((size_t)out->n_stages + 1, sizeof *out->first);

@@ -269,10 +269,11 @@ static bool note_devices(ps_sim_plan *plan) {
 static ps_code check_size(const ps_sim_plan *plan, ps_err *err) {
     size_t n_results = (size_t)plan->lists.n_logical * (size_t)plan->lists.n_microbatches;
     if (plan->n_ops > PS_SIM_MAX_OPS || n_results > PS_SIM_MAX_OPS) {
-        return ps_fail(err, PS_RANGE,
-                       "%s: %d stages of the model x %d microbatches are too many: at most %zu ops",
-                       plan->lists.name, (int)plan->lists.n_logical,
-                       (int)plan->lists.n_microbatches, PS_SIM_MAX_OPS);
+        return ps_fail_said(
+            err, PS_RANGE,
+            "%s: %d stages of the model x %d microbatches are too many: at most %zu ops",
+            "%s：%d 个模型阶段 x %d 个 microbatch 过多：最多 %zu 个算子", plan->lists.name,
+            (int)plan->lists.n_logical, (int)plan->lists.n_microbatches, PS_SIM_MAX_OPS);
     }
     return PS_OK;
 }

@@ -52,12 +52,14 @@ int32_t ps_schedule_microbatches(const ps_schedule *schedule, const ps_schedule_
 
 ps_code ps_schedule_check_size(const ps_schedule_params *params, ps_err *err) {
     if (params->n_stages < 1 || params->n_stages > PS_MAX_STAGES) {
-        return ps_fail(err, PS_RANGE, "%d pipeline stages: must be 1 to %d", (int)params->n_stages,
-                       PS_MAX_STAGES);
+        return ps_fail_said(err, PS_RANGE, "%d pipeline stages: must be 1 to %d",
+                            "%d 个流水线阶段：必须为 1 至 %d", (int)params->n_stages,
+                            PS_MAX_STAGES);
     }
     if (params->n_microbatches < 1 || params->n_microbatches > PS_MAX_MICROBATCHES) {
-        return ps_fail(err, PS_RANGE, "%d microbatches: must be 1 to %d",
-                       (int)params->n_microbatches, PS_MAX_MICROBATCHES);
+        return ps_fail_said(err, PS_RANGE, "%d microbatches: must be 1 to %d",
+                            "%d 个 microbatch：必须为 1 至 %d", (int)params->n_microbatches,
+                            PS_MAX_MICROBATCHES);
     }
     return PS_OK;
 }

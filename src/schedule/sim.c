@@ -77,7 +77,8 @@ static ps_code fill_chart(ps_chart *chart, const ps_sim_plan *plan, const ps_sim
     int64_t last_ns;
     if (__builtin_add_overflow(r->last_ns, gap_ns, &period_ns) ||
         __builtin_mul_overflow(period_ns, n_steps, &last_ns)) {
-        return ps_fail(err, PS_RANGE, "the simulated times leave 64 bits of nanoseconds");
+        return ps_fail_said(err, PS_RANGE, "the simulated times leave 64 bits of nanoseconds",
+                            "仿真时间超出 64 位纳秒");
     }
     char title[160];
     (void)snprintf(title, sizeof title, "%s, %d stages, %d microbatches, simulated",

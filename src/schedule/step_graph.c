@@ -236,7 +236,8 @@ static ps_code order_ops(ps_step_graph *g, sorting *s, ps_graph_circle *circle, 
         return PS_OK;
     }
     return find_circle(g, s, circle)
-               ? ps_fail(err, PS_NOTHING, "ops wait for one another in a circle")
+               ? ps_fail_said(err, PS_NOTHING, "ops wait for one another in a circle",
+                              "算子循环等待")
                : ps_fail_nomem(err);
 }
 
@@ -294,7 +295,8 @@ ps_code ps_step_graph_run(const ps_step_graph *g, const ps_graph_times *times, i
         i += n;
     }
     return fits ? PS_OK
-                : ps_fail(err, PS_RANGE, "the simulated times leave 64 bits of nanoseconds");
+                : ps_fail_said(err, PS_RANGE, "the simulated times leave 64 bits of nanoseconds",
+                               "仿真时间超出 64 位纳秒");
 }
 
 uint32_t ps_step_graph_before(const ps_step_graph *g, const ps_graph_times *times,

@@ -14,8 +14,9 @@ extern const ps_schedule ps_schedule_zb_h2;
 static ps_code check_zb_h2(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     if (code == PS_OK && params->n_microbatches < 2 * params->n_stages - 1) {
-        code = ps_fail(
+        code = ps_fail_said(
             err, PS_RANGE, "zb-h2 needs m >= 2p-1 = %d microbatches for %d stages, got %d",
+            "zb-h2 需要 m >= 2p-1 = %d 个 microbatch（%d 个阶段），实际为 %d",
             (int)(2 * params->n_stages - 1), (int)params->n_stages, (int)params->n_microbatches);
     }
     return code;

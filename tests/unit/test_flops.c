@@ -357,7 +357,7 @@ static void bytes_of_operators(void **state) {
 /* Tenths of TFLOPS. */
 static double chip(const char *name) {
     ps_peak p = {0};
-    return ps_peak_of_chip(name, &p) ? round(p.flop_s * 1e-11) : 0;
+    return ps_peak_of_chip(PS_ENGLISH, name, &p) ? round(p.flop_s * 1e-11) : 0;
 }
 
 static void chips(void **state) {

@@ -229,7 +229,7 @@ static void a_place_by_hand(void **state) {
 
 static size_t problems(ps_layout l, ps_layout_dims p, int64_t n_ranks) {
     ps_layout_problem out[PS_LAYOUT_PROBLEMS];
-    return ps_layout_check(l, &p, n_ranks, out);
+    return ps_layout_check(PS_ENGLISH, l, &p, n_ranks, out);
 }
 
 static void sizes_that_do_not_fit(void **state) {

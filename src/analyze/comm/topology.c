@@ -370,7 +370,8 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
         job.pp_type = opts->pp_type;
     }
     ps_layout_sizes known = {.tp = job.tp, .cp = job.cp, .dp = job.dp, .pp = job.n_stages};
-    if (!ps_layout_contradicts(job.layout, &given, &known, (int64_t)n, job.contradiction)) {
+    if (!ps_layout_contradicts(opts->lang, job.layout, &given, &known, (int64_t)n,
+                               job.contradiction)) {
         job.contradiction[0] = '\0';
     }
     job.alone = n == 1 && job.n_stages <= 1 && job.world_size <= 1 && !is_in_a_group(facts[0]);
@@ -380,8 +381,9 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
 ps_code ps_job_check(const ps_job *job, ps_err *err) {
     return job->contradiction[0] == '\0'
                ? PS_OK
-               : ps_fail(err, PS_USAGE, "the sizes that are given are not those of this job: %s",
-                         job->contradiction);
+               : ps_fail_said(err, PS_USAGE,
+                              "the sizes that are given are not those of this job: %s",
+                              "给出的并行规模与该作业不符：%s", job->contradiction);
 }
 
 ps_layout_place ps_job_locate(const ps_job *job, int64_t rank) {

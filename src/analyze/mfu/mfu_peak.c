@@ -40,7 +40,7 @@ static bool has_words(const char *text, const char *words) {
     return false;
 }
 
-bool ps_peak_of_chip(const char *name, ps_peak *out) {
+bool ps_peak_of_chip(ps_lang lang, const char *name, ps_peak *out) {
     static const struct {
         const char *words;
         double tflops, int8_factor, fp8_factor, gb_s;
@@ -60,7 +60,8 @@ bool ps_peak_of_chip(const char *name, ps_peak *out) {
                              .int8_factor = CHIPS[i].int8_factor,
                              .fp8_factor = CHIPS[i].fp8_factor,
                              .bytes_s = CHIPS[i].gb_s * 1e9};
-            (void)snprintf(out->how, sizeof out->how, "data sheet of %.100s", name);
+            (void)snprintf(out->how, sizeof out->how,
+                           PS_SAY(lang, "data sheet of %.100s", "%.100s 的数据手册"), name);
             return true;
         }
     }
@@ -125,7 +126,7 @@ static const char *name_in_table(const ps_trace *trace, int64_t device) {
     return name;
 }
 
-static bool from_cores(const ps_trace *trace, ps_peak *out) {
+static bool from_cores(ps_lang lang, const ps_trace *trace, ps_peak *out) {
     const char *cores_text = ps_trace_meta(trace, "ai_core_num");
     const char *mhz_text = ps_trace_meta(trace, "aic_frequency_mhz");
     int64_t cores = 0;
@@ -137,7 +138,8 @@ static bool from_cores(const ps_trace *trace, ps_peak *out) {
     }
     *out = (ps_peak){.flop_s = (double)cores * (double)mhz * 1e6 * CUBE_FLOPS_PER_CYCLE,
                      .int8_factor = 2};
-    (void)snprintf(out->how, sizeof out->how, "%lld cores at %lld MHz", (long long)cores,
+    (void)snprintf(out->how, sizeof out->how,
+                   PS_SAY(lang, "%lld cores at %lld MHz", "%lld 个核，%lld MHz"), (long long)cores,
                    (long long)mhz);
     return true;
 }
@@ -145,6 +147,7 @@ static bool from_cores(const ps_trace *trace, ps_peak *out) {
 ps_code ps_peak_find(const ps_trace *trace, const ps_analysis_opts *opts, ps_peak *out,
                      ps_err *err) {
     *out = (ps_peak){0};
+    const ps_lang lang = opts != NULL ? opts->lang : PS_ENGLISH;
     ps_arena arena;
     ps_arena_init(&arena);
     int64_t device = device_of(trace);
@@ -153,11 +156,12 @@ ps_code ps_peak_find(const ps_trace *trace, const ps_analysis_opts *opts, ps_pea
     name = name == NULL ? name_in_meta(trace, device) : name;
     name = name == NULL ? name_in_table(trace, device) : name;
     ps_peak by_name = {0};
-    bool is_listed = name != NULL && ps_peak_of_chip(name, &by_name);
-    if (code == PS_OK && !from_cores(trace, out)) {
+    bool is_listed = name != NULL && ps_peak_of_chip(lang, name, &by_name);
+    if (code == PS_OK && !from_cores(lang, trace, out)) {
         *out = by_name;
         if (name != NULL && !is_listed) {
-            (void)snprintf(out->how, sizeof out->how, "no peak is known of %.100s", name);
+            (void)snprintf(out->how, sizeof out->how,
+                           PS_SAY(lang, "no peak is known of %.100s", "%.100s 的峰值未知"), name);
         }
     }
     out->bytes_s = by_name.bytes_s;

@@ -31,7 +31,7 @@ PS_MUST_USE ps_code ps_peak_find(const ps_trace *trace, const ps_analysis_opts *
                                  ps_err *err);
 
 /* By the name of the device; false when the table does not have it. A part of a GPU (MIG) is not in it. */
-bool ps_peak_of_chip(const char *name, ps_peak *out);
+bool ps_peak_of_chip(ps_lang lang, const char *name, ps_peak *out);
 
 /* Of a type's name: "DT_BF16", "FLOAT", "c10::Half", "signed char", "FLOAT8_E4M3FN". Blank and "N/A" are UNSAID. */
 ps_flop_type ps_flop_type_of(const char *name);

@@ -86,7 +86,7 @@ static double cause_us(int64_t ns) {
     return (double)ns / 1e3;
 }
 
-static void explain_bound(const ps_lateness *l, ps_buf *out) {
+static void explain_bound(ps_lang lang, const ps_lateness *l, ps_buf *out) {
     int64_t from = fast_time(l, l->fast_start_ns); /* the others wait from here on */
     size_t n = 0;
     size_t n_linked = 0;
@@ -113,15 +113,22 @@ static void explain_bound(const ps_lateness *l, ps_buf *out) {
         n_queued += queue - host > QUEUE_NS;
     }
     if (n == 0) {
-        ps_buf_addf(out, "no kernel ran meanwhile, so the host had launched none in time");
-    } else if (n_linked == 0) {
-        ps_buf_addf(out, "%zu kernel%s ran meanwhile for %.3f us; %s not in the profile", n,
-                    n == 1 ? "" : "s", busy_us, n == 1 ? "its launch is" : "their launches are");
-    } else {
         ps_buf_addf(out,
-                    "%s-bound, %zu of %zu kernel%s lay in the queue over 100 us (%s ran %.3f us)",
-                    n_queued * 2 > n_linked ? "device" : "host", n_queued, n_linked,
-                    n_linked == 1 ? "" : "s", n == 1 ? "it" : "they", busy_us);
+                    PS_SAY(lang, "no kernel ran meanwhile, so the host had launched none in time",
+                           "期间没有核函数运行，即主机未能及时下发"));
+    } else if (n_linked == 0) {
+        ps_buf_addf(out,
+                    PS_SAY(lang, "%zu kernel%s ran meanwhile for %.3f us; %s not in the profile",
+                           "期间有 %zu 个核函数%.0s运行了 %.3f us；采集数据中没有其下发%.0s"),
+                    n, n == 1 ? "" : "s", busy_us, n == 1 ? "its launch is" : "their launches are");
+    } else {
+        ps_buf_addf(
+            out,
+            PS_SAY(lang,
+                   "%s-bound, %zu of %zu kernel%s lay in the queue over 100 us (%s ran %.3f us)",
+                   "受限于%s，%zu/%zu 个核函数%.0s在队列中超过 100 us（%.0s共运行 %.3f us）"),
+            n_queued * 2 > n_linked ? PS_SAY(lang, "device", "设备") : PS_SAY(lang, "host", "主机"),
+            n_queued, n_linked, n_linked == 1 ? "" : "s", n == 1 ? "it" : "they", busy_us);
     }
 }
 
@@ -158,22 +165,28 @@ static ps_alike cause_alike(const ps_lateness *l, size_t i, size_t j) {
                        (ps_alike_facts){ONE_NAME, ONE_STAGE, ps_str_is_none(f) ? -1 : !same});
 }
 
-static void say_longer(const ps_lateness *l, size_t i, size_t j, int64_t longer_ns, ps_buf *out) {
+static void say_longer(ps_lang lang, const ps_lateness *l, size_t i, size_t j, int64_t longer_ns,
+                       ps_buf *out) {
     const ps_way_kernel *s = &l->slow->kernels[i];
     const ps_way_kernel *f = &l->fast->kernels[j];
-    ps_buf_addf(out, "; %.120s took %.3f us longer", ps_strpool_get(&l->slow->names, s->name),
-                cause_us(longer_ns));
+    ps_buf_addf(out, PS_SAY(lang, "; %.120s took %.3f us longer", "；%.120s 多用了 %.3f us"),
+                ps_strpool_get(&l->slow->names, s->name), cause_us(longer_ns));
     switch (cause_alike(l, i, j)) {
     case PS_ALIKE_SURE:
         return;
     case PS_ALIKE_UNSURE:
-        ps_buf_add_str(out, " (shapes were not recorded: that they are equal is assumed)");
+        ps_buf_add_str(out,
+                       PS_SAY(lang, " (shapes were not recorded: that they are equal is assumed)",
+                              "（未记录形状：假定相同）"));
         return;
     case PS_ALIKE_NOT:
         if (ps_str_is_none(s->shapes) || ps_str_is_none(f->shapes)) {
-            ps_buf_add_str(out, " (shapes were recorded of one of the ranks only)");
+            ps_buf_add_str(out, PS_SAY(lang, " (shapes were recorded of one of the ranks only)",
+                                       "（只有其中一个 rank 记录了形状）"));
         } else {
-            ps_buf_addf(out, " (other work: shapes %.80s, on the other rank %.80s)",
+            ps_buf_addf(out,
+                        PS_SAY(lang, " (other work: shapes %.80s, on the other rank %.80s)",
+                               "（工作不同：形状 %.80s，另一 rank 为 %.80s）"),
                         ps_strpool_get(&l->slow->names, s->shapes),
                         ps_strpool_get(&l->fast->names, f->shapes));
         }
@@ -181,7 +194,7 @@ static void say_longer(const ps_lateness *l, size_t i, size_t j, int64_t longer_
     }
 }
 
-static void explain_kernels(const ps_lateness *l, ps_buf *out) {
+static void explain_kernels(ps_lang lang, const ps_lateness *l, ps_buf *out) {
     int64_t longer = 0; /* of the kernel that took longest beside its counterpart */
     int64_t fallen = 0; /* of the one before which the slow rank fell back most */
     size_t longest = 0;
@@ -216,31 +229,37 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
         met = apart < TOGETHER_NS && apart > -TOGETHER_NS;
     }
     if (n == 0) {
-        ps_buf_addf(out, "; no kernels of both ranks could be matched");
+        ps_buf_addf(out, PS_SAY(lang, "; no kernels of both ranks could be matched",
+                                "；两个 rank 的核函数无法匹配"));
         return;
     }
     if (longer > 0) {
-        say_longer(l, longest, longest_fast, longer, out);
+        say_longer(lang, l, longest, longest_fast, longer, out);
     }
     if (fallen > 0) {
-        ps_buf_addf(out, "; %.3f us were lost before %.120s", cause_us(fallen),
-                    behind == SIZE_MAX
-                        ? "the operator itself"
-                        : ps_strpool_get(&l->slow->names, l->slow->kernels[behind].name));
+        ps_buf_addf(
+            out, PS_SAY(lang, "; %.3f us were lost before %.120s", "；%.3f us 损失于 %.120s 之前"),
+            cause_us(fallen),
+            behind == SIZE_MAX ? PS_SAY(lang, "the operator itself", "该算子本身")
+                               : ps_strpool_get(&l->slow->names, l->slow->kernels[behind].name));
     }
 }
 
-void ps_lateness_explain(const ps_lateness *l, ps_buf *out) {
-    ps_buf_addf(out, "rank %lld began %.3f us after rank %lld: ", (long long)l->slow_rank,
+void ps_lateness_explain(ps_lang lang, const ps_lateness *l, ps_buf *out) {
+    ps_buf_addf(out,
+                PS_SAY(lang, "rank %lld began %.3f us after rank %lld: ",
+                       "rank %lld 晚了 %.3f us 开始（相对 rank %lld）："),
+                (long long)l->slow_rank,
                 cause_us(ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
                 (long long)l->fast_rank);
     if (l->slow == NULL || l->slow->n == 0) {
-        ps_buf_addf(out, "its kernels are not in the profile");
+        ps_buf_addf(out,
+                    PS_SAY(lang, "its kernels are not in the profile", "采集数据中没有其核函数"));
         return;
     }
-    explain_bound(l, out);
+    explain_bound(lang, l, out);
     if (l->fast != NULL && l->fast->n > 0) {
-        explain_kernels(l, out);
+        explain_kernels(lang, l, out);
     }
 }
 

@@ -43,7 +43,7 @@ typedef struct ps_lateness {
 } ps_lateness;
 
 /* A sentence: "rank 2 began 338.400 us after rank 3: host-bound, ...". */
-void ps_lateness_explain(const ps_lateness *l, ps_buf *out);
+void ps_lateness_explain(ps_lang lang, const ps_lateness *l, ps_buf *out);
 
 void ps_way_archive(ps_archive *a, void *way);
 

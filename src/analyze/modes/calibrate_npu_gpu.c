@@ -237,9 +237,11 @@ static ps_code map_calibration(const ps_map_input *in, void **partial, ps_err *e
     if (code == PS_OK && !any) {
         ps_rank_capture_free(*partial);
         *partial = NULL;
-        return ps_fail(err, PS_NOTHING,
-                       "no modules: mark them with mstx ranges of domain Module (docs/modes/"
-                       "module_statistic.md)");
+        return ps_fail_said(
+            err, PS_NOTHING,
+            "no modules: mark them with mstx ranges of domain Module (docs/modes/"
+            "module_statistic.md)",
+            "没有模块：请用 Module 域的 mstx range 标出（docs/modes/module_statistic.md）");
     }
     return code;
 }
@@ -270,8 +272,10 @@ static ps_code compare_rank(const ps_reduce_input *in, size_t r, ps_err *err) {
 static ps_code reduce_calibration(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     if (ps_result_table(in->opts->baseline, "CaptureSums") == NULL) {
-        return ps_fail(err, PS_NOTHING,
-                       "no capture of a GPU to compare with: give --baseline_profiling_path PATH");
+        return ps_fail_said(
+            err, PS_NOTHING,
+            "no capture of a GPU to compare with: give --baseline_profiling_path PATH",
+            "没有可供对比的 GPU 采集数据：请给出 --baseline_profiling_path PATH");
     }
     ps_code code = PS_OK;
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {

@@ -34,8 +34,11 @@ static ps_code map_both(const ps_map_input *in, const ps_links *links, calls_par
         return code;
     }
     if (p->callers.n < 2) {
-        return ps_fail(err, PS_NOTHING, "no slices of the host, and nothing that it launched%s",
-                       in->opts->step_id >= 0 ? ", in this step" : "");
+        return ps_fail_said(err, PS_NOTHING,
+                            "no slices of the host, and nothing that it launched%s%.0s",
+                            "%.0s%s没有主机切片，也没有其下发的工作",
+                            in->opts->step_id >= 0 ? ", in this step" : "",
+                            in->opts->step_id >= 0 ? "该 step 中" : "");
     }
     ps_code modules = ps_derived_modules(in->derived, false, &ask.modules, &none);
     if (modules == PS_NOTHING) {

@@ -5,6 +5,7 @@
 #include "analyze/core/analysis.h"
 #include "analyze/core/result_table.h"
 #include "analyze/modes/call_sums.h"
+#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 
@@ -21,10 +22,12 @@ static ps_code map_api(const ps_map_input *in, void **out, ps_err *err) {
     ps_value_adder adder = {.trace = in->trace};
     ps_code code = ps_call_sums_collect(in, &adder, err);
     if (code == PS_OK && ps_value_adder_is_empty(&adder)) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no calls of the driver or runtime%s: they were not recorded (Ascend: "
-                       "ProfilerActivity.CPU and profiler_level Level1 give more of them)",
-                       in->opts->step_id >= 0 ? " in this step" : "");
+        code = ps_fail_said(
+            err, PS_NOTHING,
+            "no calls of the driver or runtime%s%.0s: they were not recorded (Ascend: "
+            "ProfilerActivity.CPU and profiler_level Level1 give more of them)",
+            "%.0s%s没有驱动或运行时调用：未采集（昇腾：ProfilerActivity.CPU 与 profiler_level Level1 可采集更多）",
+            PS_IN_THIS_STEP(in->opts->step_id));
     }
     ps_value_sums *sums = code == PS_OK ? ps_calloc(1, sizeof *sums) : NULL;
     if (code == PS_OK) {

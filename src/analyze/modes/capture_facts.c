@@ -261,7 +261,7 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
                        ? PS_NOMEM
                        : ps_overlaps_measure(links, in->opts->step_id, false, &part->overlaps, err);
     if (code == PS_OK && part->overlaps.n == 0) {
-        code = ps_fail(err, PS_NOTHING, "nothing ran on a device");
+        code = ps_fail_said(err, PS_NOTHING, "nothing ran on a device", "设备上没有运行任何工作");
     }
     code = code == PS_OK ? add_fact_up(in, links, part, err) : code;
     code = code == PS_OK ? add_modules(in, &part->sums, err) : code;

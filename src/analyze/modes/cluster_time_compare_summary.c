@@ -221,7 +221,8 @@ static ps_code reduce_time_pair(const ps_reduce_input *in, void **shared, ps_err
     *shared = NULL;
     const ps_table *base = find_base(in->opts->baseline);
     if (base == NULL) {
-        return ps_fail(err, PS_USAGE, "nothing to compare with: give --bp DIR, another run");
+        return ps_fail_said(err, PS_USAGE, "nothing to compare with: give --bp DIR, another run",
+                            "没有可对比的内容：请给出 --bp DIR，即另一次运行");
     }
     ps_table *own = NULL;
     ps_code code = ps_time_summary_tables(in, &own, NULL, err);

@@ -251,10 +251,12 @@ static ps_code reduce_operators(const ps_reduce_input *in, void **shared, ps_err
         }
         code = b->rank != PS_NONE
                    ? find_late(in, lists, b, err)
-                   : ps_fail(err, PS_NOTHING,
-                             "rank %lld is not among the ranks with communication: --rank_id names "
-                             "the one to look at",
-                             (long long)in->opts->rank_id);
+                   : ps_fail_said(
+                         err, PS_NOTHING,
+                         "rank %lld is not among the ranks with communication: --rank_id names "
+                         "the one to look at",
+                         "rank %lld 不在有通信的 rank 之中：用 --rank_id 指定要查看的 rank",
+                         (long long)in->opts->rank_id);
     }
     ps_free(lists);
     return code;
@@ -339,14 +341,23 @@ static const ps_way *way_of(const ps_reduce_input *in, uint32_t rank, size_t i, 
 
 static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps_buf *out) {
     if (!b->is_matched) {
-        ps_buf_add_str(out, !b->op.has_group
-                                ? "[Failed] not matched: nothing names its group, and no such "
-                                  "operator of another rank ran and ended with it"
-                                : "[Failed] no other rank of the input has this operator");
+        ps_buf_add_str(
+            out,
+            !b->op.has_group
+                ? PS_SAY(
+                      in->opts->lang,
+                      "[Failed] not matched: nothing names its group, and no such "
+                      "operator of another rank ran and ended with it",
+                      "[Failed] 未匹配：没有写明通信域，也没有其他 rank 的同名算子与其同时运行并结束")
+                : PS_SAY(in->opts->lang, "[Failed] no other rank of the input has this operator",
+                         "[Failed] 输入的其他 rank 没有该算子"));
         return;
     }
     if (!b->is_late) {
-        ps_buf_addf(out, "[Completed] no slow rank: the wait is %.1f%% of the duration",
+        ps_buf_addf(out,
+                    PS_SAY(in->opts->lang,
+                           "[Completed] no slow rank: the wait is %.1f%% of the duration",
+                           "[Completed] 没有慢 rank：等待占耗时的 %.1f%%"),
                     b->share * 100);
         return;
     }
@@ -358,7 +369,7 @@ static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps
                      .fast_start_ns = b->fast_op.start_ns,
                      .shift_ns = b->shift_ns};
     ps_buf_addf(out, "[Completed] ");
-    ps_lateness_explain(&l, out);
+    ps_lateness_explain(in->opts->lang, &l, out);
 }
 
 static void put_bottleneck(ps_table *t, const ps_reduce_input *in, const bottlenecks *b, size_t i) {

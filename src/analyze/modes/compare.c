@@ -377,7 +377,8 @@ static ps_code reduce_compare(const ps_reduce_input *in, void **shared, ps_err *
     ps_code code = ps_capture_tables(in, &own, err);
     if (code == PS_OK && side_of(&own, &now)) { /* else no rank had anything, as they said */
         if (!side_of(in->opts->baseline, &base)) {
-            code = ps_fail(err, PS_NOTHING, "there is no baseline to compare with");
+            code = ps_fail_said(err, PS_NOTHING, "there is no baseline to compare with",
+                                "没有可对比的基线");
         }
         now.is_mixed = base.is_mixed = code == PS_OK && now.is_of_tables != base.is_of_tables;
         now.is_of_tables = base.is_of_tables =

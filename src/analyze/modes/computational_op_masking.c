@@ -265,11 +265,12 @@ static ps_code map_masking(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *comm = NULL;
     ps_code code = ps_comm_part_read(in, 0, &comm, err);
     if (code == PS_OK && comm->n_groups == 0) {
-        code =
-            ps_fail(err, PS_NOTHING,
-                    "nothing says which parallelism a communicator serves: record "
-                    "parallel_group_info with prof.add_metadata_json(), as the profilers' scripts "
-                    "for Megatron do");
+        code = ps_fail_said(
+            err, PS_NOTHING,
+            "nothing says which parallelism a communicator serves: record "
+            "parallel_group_info with prof.add_metadata_json(), as the profilers' scripts "
+            "for Megatron do",
+            "没有信息说明通信域属于哪种并行：请用 prof.add_metadata_json() 记录 parallel_group_info，Megatron 的采集脚本即如此");
     }
     masking m = {.in = in, .comm = comm, .out = NULL};
     parse_types(types_of(in->opts), &m.types);
@@ -280,8 +281,9 @@ static ps_code map_masking(const ps_map_input *in, void **out, ps_err *err) {
         code = measure_masking(&m, err);
     }
     if (code == PS_OK && m.out->n == 0) {
-        code = ps_fail(err, PS_NOTHING, "no communication in groups of %.100s (--parallel_types)",
-                       types_of(in->opts));
+        code =
+            ps_fail_said(err, PS_NOTHING, "no communication in groups of %.100s (--parallel_types)",
+                         "%.100s 通信域中没有通信（--parallel_types）", types_of(in->opts));
     }
     ps_comm_part_free(comm);
     if (code != PS_OK) {

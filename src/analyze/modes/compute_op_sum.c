@@ -132,11 +132,12 @@ static ps_code map_compute_op(const ps_map_input *in, void **out, ps_err *err) {
     collector c = {.in = in, .adder = {.trace = in->trace}};
     ps_code code = collect_compute_op(&c, err);
     if (code == PS_OK && ps_value_adder_is_empty(&c.adder)) {
-        code =
-            ps_fail(err, PS_NOTHING,
-                    "no computing kernels%s: the device was not recorded (Ascend: profiler_level "
-                    "Level0 or above; PyTorch: ProfilerActivity.CUDA)",
-                    in->opts->step_id >= 0 ? " in this step" : "");
+        code = ps_fail_said(
+            err, PS_NOTHING,
+            "no computing kernels%s%.0s: the device was not recorded (Ascend: profiler_level "
+            "Level0 or above; PyTorch: ProfilerActivity.CUDA)",
+            "%.0s%s没有计算核函数：未采集设备（昇腾：profiler_level Level0 及以上；PyTorch：ProfilerActivity.CUDA）",
+            PS_IN_THIS_STEP(in->opts->step_id));
     }
     ps_value_sums *sums = code == PS_OK ? ps_calloc(1, sizeof *sums) : NULL;
     if (code == PS_OK) {

@@ -171,17 +171,22 @@ static ps_code fill_balance(partial *part, const ps_map_input *in, ps_err *err) 
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     code = code == PS_OK ? read_balance_groups(part, in, err) : code;
     if (code == PS_OK && part->n_groups == 0) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no expert-parallel group of this rank: parallel_group_info in the metadata "
-                       "names no group \"exp\" (record it with add_metadata_json; Megatron and "
-                       "MindSpeed do so when experts are parallel)");
+        code = ps_fail_said(
+            err, PS_NOTHING,
+            "no expert-parallel group of this rank: parallel_group_info in the metadata "
+            "names no group \"exp\" (record it with add_metadata_json; Megatron and "
+            "MindSpeed do so when experts are parallel)",
+            "该 rank 没有专家并行通信域：元数据的 parallel_group_info 中没有名为 \"exp\" 的通信域（用 add_metadata_json 记录；启用专家并行时 Megatron 与 MindSpeed 会记录）");
     }
     code = code == PS_OK ? count_tokens(part, in, err) : code;
     if (code == PS_OK && part->n_operators == 0) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no " OPERATOR " with input shapes%s: shapes need record_shapes=True and "
-                       "profiler_level Level1",
-                       in->opts->step_id >= 0 ? " in this step" : "");
+        code = ps_fail_said(err, PS_NOTHING,
+                            "no " OPERATOR
+                            " with input shapes%s%.0s: shapes need record_shapes=True and "
+                            "profiler_level Level1",
+                            "%.0s%s没有带输入形状的 " OPERATOR
+                            "：形状需要 record_shapes=True 与 profiler_level Level1",
+                            PS_IN_THIS_STEP(in->opts->step_id));
     }
     return code;
 }

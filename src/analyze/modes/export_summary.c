@@ -62,9 +62,11 @@ static ps_code fill_export_tables(partial *part, const ps_map_input *in, ps_err 
     code = code == PS_OK ? make_calls(in, &part->calls, err) : code;
     code = code == PS_OK ? ps_kernel_details_list(in, &part->kernels, err) : code;
     if (code == PS_OK && part->kernels == NULL && part->calls == NULL) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no kernels and no calls of the driver or runtime%s: neither was recorded",
-                       in->opts->step_id >= 0 ? " in this step" : "");
+        code = ps_fail_said(
+            err, PS_NOTHING,
+            "no kernels and no calls of the driver or runtime%s%.0s: neither was recorded",
+            "%.0s%s没有核函数，也没有驱动或运行时调用：两者都未采集",
+            PS_IN_THIS_STEP(in->opts->step_id));
     }
     return code;
 }

@@ -53,6 +53,7 @@ typedef struct teller {
     const ps_slices *s;
     ps_work work;
     bool is_torch; /* as far as a profiler's name tells */
+    ps_lang lang;
     ps_buf *out;
 } teller;
 
@@ -117,30 +118,39 @@ static void tell_tasks(const teller *t, const ps_gap *g) {
     }
     longest = g->end_ns - reach > longest ? g->end_ns - reach : longest;
     ps_sort_by(types, n, sizeof *types, PS_KEYS(KEYS));
-    ps_buf_add_str(t->out, "Device task running: ");
+    ps_buf_add_str(t->out, PS_SAY(t->lang, "Device task running: ", "设备任务运行中："));
     for (size_t k = 0; k < n; k++) {
-        ps_buf_addf(t->out, "%zu %.80s tasks, ", types[k].n, types[k].name);
+        ps_buf_addf(t->out, PS_SAY(t->lang, "%zu %.80s tasks, ", "%zu 个 %.80s 任务，"), types[k].n,
+                    types[k].name);
     }
-    ps_buf_add_str(t->out, "max remaining free ");
+    ps_buf_add_str(t->out, PS_SAY(t->lang, "max remaining free ", "剩余最长空闲 "));
     add_us(t->out, longest);
     ps_buf_add_str(t->out, " us");
 }
 
 static void tell_framework(const teller *t, const ps_gap *g) {
     if (g->framework_idle_ns != PS_GAP_NO_IDLE) {
-        ps_buf_add_str(t->out, t->is_torch ? "Idle Pytorch layer: " : "Idle framework layer: ");
+        ps_buf_add_str(t->out, t->is_torch
+                                   ? PS_SAY(t->lang, "Idle Pytorch layer: ", "Pytorch 层空闲：")
+                                   : PS_SAY(t->lang, "Idle framework layer: ", "框架层空闲："));
         add_us(t->out, g->framework_idle_ns);
-        ps_buf_add_str(t->out, " us between the operators that launched the work around the gap");
+        ps_buf_add_str(t->out,
+                       PS_SAY(t->lang,
+                              " us between the operators that launched the work around the gap",
+                              " us，位于下发该间隙前后工作的两个算子之间"));
         return;
     } else if (g->call_idle_ns != PS_GAP_NO_IDLE) {
-        ps_buf_add_str(t->out, "Idle host: ");
+        ps_buf_add_str(t->out, PS_SAY(t->lang, "Idle host: ", "主机空闲："));
         add_us(t->out, g->call_idle_ns);
-        ps_buf_add_str(t->out, " us between the calls that launched the work around the gap");
+        ps_buf_add_str(t->out, PS_SAY(t->lang,
+                                      " us between the calls that launched the work around the gap",
+                                      " us，位于下发该间隙前后工作的两次调用之间"));
         return;
     } else {
         uint32_t call = t->links->call[g->next];
         uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
-        ps_buf_add_str(t->out, "Idle host: the next task was launched after ");
+        ps_buf_add_str(t->out, PS_SAY(t->lang, "Idle host: the next task was launched after ",
+                                      "主机空闲：下一任务的下发晚了 "));
         add_us(t->out, free_time_end_of(t, launch) - g->start_ns);
     }
     ps_buf_add_str(t->out, " us");
@@ -158,9 +168,13 @@ static void tell_launch(const teller *t, const ps_gap *g) {
     int64_t call =
         t->s->dur_ns[prev] > t->s->dur_ns[next] ? t->s->dur_ns[prev] : t->s->dur_ns[next];
     if (pause >= call) {
-        ps_buf_addf(t->out, "Abnormal %s layer: long time between two %s ", layer, what);
+        ps_buf_addf(t->out,
+                    PS_SAY(t->lang, "Abnormal %s layer: long time between two %s ",
+                           "%s 层异常：两次 %s 间隔过长 "),
+                    layer, what);
     } else {
-        ps_buf_addf(t->out, "Abnormal %s layer: long %s ", layer, what);
+        ps_buf_addf(t->out, PS_SAY(t->lang, "Abnormal %s layer: long %s ", "%s 层异常：%s 过长 "),
+                    layer, what);
     }
     add_us(t->out, pause >= call ? pause : call);
     ps_buf_add_str(t->out, " us");
@@ -170,13 +184,16 @@ static void tell_queued(const teller *t, const ps_gap *g) {
     uint32_t call = t->links->call[g->next];
     uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
     int64_t before = g->start_ns - free_time_end_of(t, launch);
-    ps_buf_add_str(t->out, "Device waits for other work: the next task was launched ");
+    ps_buf_add_str(t->out,
+                   PS_SAY(t->lang, "Device waits for other work: the next task was launched ",
+                          "设备等待其他工作：下一任务的下发时刻为 "));
     add_us(t->out, before >= 0 ? before : g->first_ns);
     if (before >= 0) {
-        ps_buf_add_str(t->out, " us before the gap");
+        ps_buf_add_str(t->out, PS_SAY(t->lang, " us before the gap", " us（间隙之前）"));
         return;
     }
-    ps_buf_add_str(t->out, " us into the gap and then waited for ");
+    ps_buf_add_str(t->out, PS_SAY(t->lang, " us into the gap and then waited for ",
+                                  " us（间隙之内），此后又等待 "));
     add_us(t->out, g->end_ns - g->start_ns - g->first_ns);
     ps_buf_add_str(t->out, " us");
 }
@@ -190,10 +207,10 @@ static void tell_blocking(const teller *t, const ps_gap *g) {
     int64_t end = free_time_end_of(t, g->blocking);
     int64_t inside =
         (end < g->end_ns ? end : g->end_ns) - (start > g->start_ns ? start : g->start_ns);
-    ps_buf_addf(t->out, "; host inside %.80s for ",
+    ps_buf_addf(t->out, PS_SAY(t->lang, "; host inside %.80s for ", "；其间主机在 %.80s 内 "),
                 ps_trace_text(t->links->trace, t->s->name[g->blocking]));
     add_us(t->out, inside);
-    ps_buf_add_str(t->out, " us of them");
+    ps_buf_add_str(t->out, PS_SAY(t->lang, " us of them", " us"));
 }
 
 static void tell_free_time(const teller *t, const ps_gap *g) {
@@ -209,17 +226,24 @@ static void tell_free_time(const teller *t, const ps_gap *g) {
         tell_tasks(t, g);
         break;
     case PS_GAP_RECEIVE:
-        ps_buf_add_str(t->out, "Pipeline bubble: waiting for a receive, not for the host");
+        ps_buf_add_str(t->out,
+                       PS_SAY(t->lang, "Pipeline bubble: waiting for a receive, not for the host",
+                              "流水线空泡：等待接收，而非等待主机"));
         break;
     case PS_GAP_QUEUED:
         tell_queued(t, g);
         break;
     case PS_GAP_EDGE:
-        ps_buf_add_str(t->out, g->prev == PS_NONE ? "Before the first task of the step"
-                                                  : "After the last task of the step");
+        ps_buf_add_str(
+            t->out,
+            g->prev == PS_NONE
+                ? PS_SAY(t->lang, "Before the first task of the step", "step 的第一个任务之前")
+                : PS_SAY(t->lang, "After the last task of the step", "step 的最后一个任务之后"));
         break;
     default:
-        ps_buf_add_str(t->out, "Skip free analysis due to no pytorch dispatch time.");
+        ps_buf_add_str(t->out,
+                       PS_SAY(t->lang, "Skip free analysis due to no pytorch dispatch time.",
+                              "没有 pytorch 下发时间，跳过空闲分析。"));
     }
     tell_blocking(t, g);
 }
@@ -242,6 +266,7 @@ static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *
                 .s = ps_trace_slices(in->trace),
                 .work = ps_work_of(links),
                 .is_torch = is_torch(in->rank->profiler),
+                .lang = in->opts->lang,
                 .out = &text};
     int64_t origin = ps_trace_origin_ns(in->trace);
     part->gaps = ps_calloc(part->dispatch.n_worst + 1, sizeof *part->gaps);

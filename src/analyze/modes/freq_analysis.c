@@ -151,10 +151,12 @@ static ps_code map_frequency(const ps_map_input *in, void **out, ps_err *err) {
                      in->diag)) {
         code = ps_fail_nomem(err);
     } else if (part->n == 0) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no counter \"AI Core Freq\" (AICORE_FREQ)%s: the profiler records it at "
-                       "profiler_level Level1 or above, on devices that can change their frequency",
-                       in->opts->step_id >= 0 ? " in this step" : "");
+        code = ps_fail_said(
+            err, PS_NOTHING,
+            "no counter \"AI Core Freq\" (AICORE_FREQ)%s%.0s: the profiler records it at "
+            "profiler_level Level1 or above, on devices that can change their frequency",
+            "%.0s%s没有计数器 \"AI Core Freq\"（AICORE_FREQ）：采集工具在 profiler_level Level1 及以上、且设备可调频时记录",
+            PS_IN_THIS_STEP(in->opts->step_id));
     }
     if (code != PS_OK) {
         free_frequency_partial(part);

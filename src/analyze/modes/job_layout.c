@@ -65,8 +65,11 @@ static bool find_contradiction(const ps_reduce_input *in, const ps_job *job, cha
         int64_t by_sizes = ps_job_locate(job, rank).pp;
         if (own != NULL && by_sizes >= 0 && own->group_rank != by_sizes) {
             (void)snprintf(out, 160,
-                           "the pipeline group of rank %" PRId64 " makes it stage %" PRId64
-                           ", sizes and order make it stage %" PRId64 ": give them",
+                           PS_SAY(in->opts->lang,
+                                  "the pipeline group of rank %" PRId64 " makes it stage %" PRId64
+                                  ", sizes and order make it stage %" PRId64 ": give them",
+                                  "rank %" PRId64 " 的流水线通信域表明它是阶段 %" PRId64
+                                  "，并行规模与顺序却表明是阶段 %" PRId64 "：请给出它们"),
                            rank, own->group_rank, by_sizes);
             return true;
         }

@@ -462,7 +462,7 @@ ps_code ps_module_partial_make(const ps_module_found *found, ps_module_partial *
     }
     ps_arena_init(&m.out->arena);
     ps_buf_init(&m.text, 0);
-    m.out->modules_from = ps_module_source_text(found->tree);
+    m.out->modules_from = ps_module_source_text(PS_ENGLISH, found->tree);
     bool ok = name_nodes(&m) && add_rows(&m) && add_nodes(&m) && add_calls(&m) && add_coverage(&m);
     ps_buf_fini(&m.text);
     ps_free(m.paths);
@@ -470,7 +470,8 @@ ps_code ps_module_partial_make(const ps_module_found *found, ps_module_partial *
     ps_free(m.shown);
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     if (ok && m.out->n_nodes == 0) {
-        code = ps_fail(err, PS_NOTHING, "no module is left by --module and --depth");
+        code = ps_fail_said(err, PS_NOTHING, "no module is left by --module and --depth",
+                            "--module 与 --depth 之下没有剩余的模块");
     }
     if (code != PS_OK) {
         ps_module_partial_free(m.out);

@@ -41,12 +41,13 @@ static ps_code check_coverage(const work *w, ps_err *err) {
         return PS_OK;
     }
     int64_t all_ns = ps_i64_plus(m->outside.kernel_ns, m->unlinked.kernel_ns);
-    return ps_fail(
+    return ps_fail_said(
         err, PS_NOTHING,
-        "none of the %lld operators that launched kernels%s lies in one of the %zu modules (%s): "
+        "none of the %lld operators that launched kernels%s%.0s lies in one of the %zu modules (%s%.0s): "
         "%.0f %% of the kernel time is outside, of the rest the launch is not known",
-        (long long)m->outside.n_ops, w->in->opts->step_id >= 0 ? " in this step" : "",
-        w->tree->n_marked, ps_module_source_text(w->tree),
+        "%lld 个下发核函数的算子%.0s%s没有一个位于 %zu 个模块之内（%.0s%s）：%.0f %% 的核函数时间在模块之外，其余的下发关系未知",
+        (long long)m->outside.n_ops, PS_IN_THIS_STEP(w->in->opts->step_id), w->tree->n_marked,
+        ps_module_source_text(PS_ENGLISH, w->tree), ps_module_source_text(PS_CHINESE, w->tree),
         all_ns > 0 ? 100.0 * (double)m->outside.kernel_ns / (double)all_ns : 0);
 }
 

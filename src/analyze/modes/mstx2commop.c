@@ -20,10 +20,12 @@ static void free_mstx_op_partial(void *p) {
 static ps_code map_mstx_op(const ps_map_input *in, void **out, ps_err *err) {
     uint32_t has = ps_trace_has(in->trace);
     if ((has & PS_HAS_COMM_OPS) != 0) {
-        return ps_fail(err, PS_NOTHING, "COMMUNICATION_OP is there already: nothing to make");
+        return ps_fail_said(err, PS_NOTHING, "COMMUNICATION_OP is there already: nothing to make",
+                            "已有 COMMUNICATION_OP：无需生成");
     }
     if ((has & PS_HAS_MARKS) == 0) {
-        return ps_fail(err, PS_NOTHING, "no MSTX_EVENTS: mstx was not enabled when collecting");
+        return ps_fail_said(err, PS_NOTHING, "no MSTX_EVENTS: mstx was not enabled when collecting",
+                            "没有 MSTX_EVENTS：采集时未启用 mstx");
     }
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     if (code != PS_OK) {
@@ -35,7 +37,8 @@ static ps_code map_mstx_op(const ps_map_input *in, void **out, ps_err *err) {
     }
     code = ps_commop_from_marks(in->trace, NULL, in->opts, &part->table, NULL, in->diag, err);
     if (code == PS_OK && part->table == NULL) {
-        code = ps_fail(err, PS_NOTHING, "no communication marks among the mstx marks");
+        code = ps_fail_said(err, PS_NOTHING, "no communication marks among the mstx marks",
+                            "mstx 打点中没有通信打点");
     }
     if (code != PS_OK) {
         free_mstx_op_partial(part);

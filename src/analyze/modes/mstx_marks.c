@@ -407,12 +407,19 @@ static ps_code collect_mstx_mark(collector *c, ps_err *err) {
         return ps_fail_nomem(err);
     }
     if (!find_device_sides(c)) {
-        return ps_fail(err, PS_NOTHING, "no marks: %s",
-                       ps_trace_is_recording(c->trace)
-                           ? "put ranges of pipescope, mstx or NVTX into the program, or call "
-                             "pipescope.hook_modules() (docs/recording.md)"
-                           : "collect with mstx=True (_ExperimentalConfig of torch_npu) and set "
-                             "ranges or <name>_start, <name>_stop; with Nsight, NVTX ranges");
+        return ps_trace_is_recording(c->trace)
+                   ? ps_fail_said(
+                         err, PS_NOTHING,
+                         "no marks: put ranges of pipescope, mstx or NVTX into the program, or call "
+                         "pipescope.hook_modules() (docs/recording.md)",
+                         "没有打点：请在程序中加入 pipescope、mstx 或 NVTX 的 range，或调用 "
+                         "pipescope.hook_modules()（docs/recording.md）")
+                   : ps_fail_said(
+                         err, PS_NOTHING,
+                         "no marks: collect with mstx=True (_ExperimentalConfig of torch_npu) and set "
+                         "ranges or <name>_start, <name>_stop; with Nsight, NVTX ranges",
+                         "没有打点：请以 mstx=True（torch_npu 的 _ExperimentalConfig）采集，并设置 range 或 "
+                         "<名称>_start、<名称>_stop；Nsight 使用 NVTX range");
     }
     c->links = ps_derived_links(c->derived, err);
     c->overlaps = c->links != NULL ? ps_derived_overlaps(c->derived, err) : NULL;
@@ -424,10 +431,12 @@ static ps_code collect_mstx_mark(collector *c, ps_err *err) {
         code = project_ranges(c, err);
     }
     if (code == PS_OK && c->out->n == 0) {
-        code = ps_fail(err, PS_NOTHING,
-                       "none of the marks is a range with a device side, or a pair <name>_start, "
-                       "<name>_stop%s",
-                       c->wanted_step >= 0 ? " in this step" : "");
+        code =
+            ps_fail_said(err, PS_NOTHING,
+                         "none of the marks is a range with a device side, or a pair <name>_start, "
+                         "<name>_stop%s%.0s",
+                         "%.0s%s没有一个打点是带设备侧的 range，或成对的 <名称>_start、<名称>_stop",
+                         PS_IN_THIS_STEP(c->wanted_step));
     }
     return code;
 }

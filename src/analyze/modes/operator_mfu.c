@@ -102,8 +102,8 @@ static bool take_op_mfu_kernel(partial *part, const ps_links *links, const ps_mf
     return true;
 }
 
-static ps_code take_all_op_mfu(partial *part, const ps_links *links, const ps_mfu *mfu,
-                               int64_t step, ps_err *err) {
+static ps_code take_all_op_mfu(ps_lang lang, partial *part, const ps_links *links,
+                               const ps_mfu *mfu, int64_t step, ps_err *err) {
     const ps_slices *s = ps_trace_slices(links->trace);
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n; i++) {
@@ -114,7 +114,8 @@ static ps_code take_all_op_mfu(partial *part, const ps_links *links, const ps_mf
     }
     const char *how = "";
     part->peak_flop_s = ps_mfu_peak_flop_s(mfu, &how);
-    (void)snprintf(part->peak_from, sizeof part->peak_from, "%s", how);
+    (void)snprintf(part->peak_from, sizeof part->peak_from, "%s",
+                   how[0] != '\0' ? how : PS_SAY(lang, "not in the profile", "采集数据中没有"));
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
@@ -165,19 +166,28 @@ static ps_code sum_sources(partial *part, ps_err *err) {
 
 static ps_code nothing(const partial *part, const ps_trace *trace, ps_err *err) {
     bool ours = ps_trace_is_recording(trace);
-    if (part->n_unknown == 0) {
-        return ps_fail(err, PS_NOTHING, "no kernel that multiplies matrices was recorded%s",
-                       ours ? ": record operators with pipescope.record_ops(), or kernels with "
-                              "pipescope record --backend cupti"
-                            : "");
+    if (part->n_unknown == 0 && ours) {
+        return ps_fail_said(
+            err, PS_NOTHING,
+            "no kernel that multiplies matrices was recorded: record operators with "
+            "pipescope.record_ops(), or kernels with pipescope record --backend cupti",
+            "没有录制到矩阵乘核函数：请用 pipescope.record_ops() 录制算子，或用 pipescope record --backend cupti "
+            "录制核函数");
     }
-    return ps_fail(
+    if (part->n_unknown == 0) {
+        return ps_fail_said(err, PS_NOTHING, "no kernel that multiplies matrices was recorded",
+                            "没有采集到矩阵乘核函数");
+    }
+    return ps_fail_said(
         err, PS_NOTHING,
-        "nothing tells the FLOPs of %lld kernel%s: record shapes (%s) or mark operators with "
+        "nothing tells the FLOPs of %lld kernel%s: record shapes (%s%.0s) or mark operators with "
         "ranges of domain mfu_flops",
+        "没有信息说明 %lld 个核函数%.0s的 FLOPs：请记录形状（%.0s%s），或用 mfu_flops 域的 range 标出算子",
         (long long)part->n_unknown, part->n_unknown == 1 ? "" : "s",
         ours ? "pipescope.record_ops(shapes=True)"
-             : "PyTorch: record_shapes=True; Ascend: profiler level 1 or higher");
+             : "PyTorch: record_shapes=True; Ascend: profiler level 1 or higher",
+        ours ? "pipescope.record_ops(shapes=True)"
+             : "PyTorch：record_shapes=True；昇腾：profiler level 1 及以上");
 }
 
 static ps_code map_op_mfu(const ps_map_input *in, void **out, ps_err *err) {
@@ -193,7 +203,8 @@ static ps_code map_op_mfu(const ps_map_input *in, void **out, ps_err *err) {
     part->n_users = 1;
     const ps_links *links = ps_derived_links(in->derived, err);
     const ps_mfu *mfu = links != NULL ? ps_derived_mfu(in->derived, err) : NULL;
-    code = mfu != NULL ? take_all_op_mfu(part, links, mfu, in->opts->step_id, err) : PS_NOMEM;
+    code = mfu != NULL ? take_all_op_mfu(in->opts->lang, part, links, mfu, in->opts->step_id, err)
+                       : PS_NOMEM;
     code = code == PS_OK ? sum_sources(part, err) : code;
     if (code == PS_OK && part->n > 0) {
         code = ps_module_mfu_collect(in, &part->modules, err);
@@ -363,8 +374,7 @@ static void put_op_mfu_summary(ps_table *t, int64_t rank, const partial *part) {
                                    .tflops = time_ns > 0 ? flops / (double)time_ns * 1e-3 : NAN,
                                    .peak_tflops = has_peak ? part->peak_flop_s * 1e-12 : NAN,
                                    .mfu_percent = possible > 0 ? 100 * measured / possible : NAN,
-                                   .peak_from = part->peak_from[0] != '\0' ? part->peak_from
-                                                                           : "not in the profile"});
+                                   .peak_from = part->peak_from});
 }
 
 /* --- rows on demand ------------------------------------------------------------------------------------------- */

@@ -24,14 +24,16 @@ static void free_pairing_partial(void *p) {
 static ps_code map_pairing(const ps_map_input *in, void **out, ps_err *err) {
     uint32_t has = ps_trace_has(in->trace);
     if ((has & PS_HAS_COMM_OPS) == 0 && (has & PS_HAS_MARKS) != 0) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_NOTHING,
             "no COMMUNICATION_OP: pp_chart makes it of communication marks, where there are any, and "
-            "pairs it; else communication was not collected (profiler level too low?)");
+            "pairs it; else communication was not collected (profiler level too low?)",
+            "没有 COMMUNICATION_OP：有通信打点时 pp_chart 会由其生成并配对；否则未采集通信（profiler level 过低？）");
     }
     if ((has & PS_HAS_COMM_OPS) == 0 || (has & PS_HAS_COMM_TASKS) == 0) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_NOTHING, "no %s: communication was not collected (profiler level too low?)",
+            "没有 %s：未采集通信（profiler level 过低？）",
             (has & PS_HAS_COMM_OPS) == 0 ? "COMMUNICATION_OP" : "COMMUNICATION_TASK_INFO");
     }
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);

@@ -183,26 +183,31 @@ static ps_code choose_schedule(const ps_job *job, const ps_schedule **out, ps_er
     }
     const ps_schedule *s = ps_schedule_find("dualpipev");
     if (job->n_stages == 0) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_RANGE,
-            "pp_type is dualpipev, but no rank's metadata says how many stages there are: give --pp");
+            "pp_type is dualpipev, but no rank's metadata says how many stages there are: give --pp",
+            "pp_type 为 dualpipev，但没有 rank 的元数据说明有几个阶段：请给出 --pp");
     }
     if (job->n_microbatches == 0) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_RANGE,
-            "pp_type is dualpipev, but no rank's metadata says how many microbatches there are: give --microbatches");
+            "pp_type is dualpipev, but no rank's metadata says how many microbatches there are: give --microbatches",
+            "pp_type 为 dualpipev，但没有 rank 的元数据说明有几个 microbatch：请给出 --microbatches");
     }
     if (job->n_stages > INT32_MAX || job->n_microbatches > INT32_MAX) {
-        return ps_fail(err, PS_RANGE, "too many stages or microbatches");
+        return ps_fail_said(err, PS_RANGE, "too many stages or microbatches",
+                            "阶段或 microbatch 过多");
     }
     ps_schedule_params params = {.n_stages = (int32_t)job->n_stages,
                                  .n_microbatches = (int32_t)job->n_microbatches};
     ps_code code = s->check(&params, err);
     if (code != PS_OK) {
-        ps_err_prefix(
-            err,
-            "the metadata or options do not fit (mend with --pp, --microbatches or --pp-type)");
-        return code;
+        const ps_err why = *err;
+        return ps_fail_said(
+            err, code,
+            "the metadata or options do not fit (mend with --pp, --microbatches or --pp-type): %s%.0s",
+            "元数据或选项不符（用 --pp、--microbatches 或 --pp-type 修正）：%.0s%s",
+            ps_err_text(PS_ENGLISH, &why), ps_err_text(PS_CHINESE, &why));
     }
     *out = s;
     return PS_OK;
@@ -533,9 +538,10 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
     int32_t stage = ps_job_place(&pl->job, in->rank->rank, &part->facts).stage;
     if (stage < 0 || stage >= pl->job.n_stages) {
         part->failed = true;
-        return ps_fail(
+        return ps_fail_said(
             err, PS_RANGE,
-            "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
+            "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order",
+            "其流水线阶段未知（没有 parallel_group_info，并行规模也不足以推出）：请给出 --pp、--tp、--cp、--dp 或 --order");
     }
     ps_code code = label_by_schedule(pl, stage, part, in->diag, err);
     code = code == PS_OK ? explain_pp_chart_work(in->trace, part, err) : code;
@@ -671,7 +677,7 @@ static void note_pipeline(const ps_reduce_input *in, const plan *pl,
     if (diag == NULL || ps_result_charted(in) != NULL) {
         return; /* another chart is shown */
     }
-    ps_pipeline_notes_count(notes, diag);
+    ps_pipeline_notes_count(in->opts->lang, notes, diag);
     if (notes->said[0] == '\0' && pl->schedule == NULL && notes->schedule != NULL &&
         strcmp(notes->schedule->name, "dualpipev") == 0) {
         ps_diag_count(diag, PS_ODD_SCHEDULE_HINT, 1);

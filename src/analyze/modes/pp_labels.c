@@ -738,10 +738,12 @@ static void describe_thinned(const job *j, char *out, size_t size) {
         double missing = ps_thinned_percent(t);
         if (missing > most) {
             char parts[256];
-            ps_thinned_say(PS_ENGLISH, t, PS_THINNED_MOST, parts, sizeof parts);
+            ps_thinned_say(j->in->opts->lang, t, PS_THINNED_MOST, parts, sizeof parts);
             (void)snprintf(
                 out, size,
-                "the capture of rank %s holds only %s, and what ran in between is unknown",
+                PS_SAY(j->in->opts->lang,
+                       "the capture of rank %s holds only %s, and what ran in between is unknown",
+                       "rank %s 的采集数据只有 %s，其间运行了什么未知"),
                 PS_RANK(j->in->ranks[r].rank), parts);
             most = missing;
         }
@@ -793,7 +795,7 @@ static ps_code report_labelled(job *j, ps_err *err) {
         ps_say_stages_tried(j->in->opts->lang, err);
     }
     if (code == PS_OK && j->diag != NULL) {
-        ps_pipeline_notes_count(&notes, j->diag);
+        ps_pipeline_notes_count(j->in->opts->lang, &notes, j->diag);
     }
     return code;
 }

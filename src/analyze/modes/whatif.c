@@ -34,8 +34,10 @@ static ps_code map_whatif(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_diag_count(in->diag, PS_ODD_OP_NO_STEP, part->timeline.n_without_step);
     if (code == PS_OK && part->timeline.n == 0) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no timeline of a worker: pipescope whatif PATH finds its pipeline first");
+        code =
+            ps_fail_said(err, PS_NOTHING,
+                         "no timeline of a worker: pipescope whatif PATH finds its pipeline first",
+                         "没有 worker 的时间线：pipescope whatif PATH 会先找到其流水线");
     }
     if (code != PS_OK) {
         free_whatif_partial(part);

@@ -39,10 +39,14 @@ typedef struct building {
 
 static const char PYTHON_PREFIX[] = "nn.Module: ";
 
-const char *ps_module_source_text(const ps_module_tree *t) {
-    static const char *const TEXTS[PS_N_MODULE_SOURCES] = {
-        "ranges of domain Module", "Python frames of nn.Module", "annotations", "NVTX ranges"};
-    return t->source == PS_MODULES_RANGE && t->is_mstx ? "mstx ranges" : TEXTS[t->source];
+const char *ps_module_source_text(ps_lang lang, const ps_module_tree *t) {
+    static const ps_said TEXTS[PS_N_MODULE_SOURCES] = {
+        {{"ranges of domain Module", "Module 域的 range"}},
+        {{"Python frames of nn.Module", "nn.Module 的 Python 栈帧"}},
+        {{"annotations", "标注"}},
+        {{"NVTX ranges", "NVTX range"}}};
+    return t->source == PS_MODULES_RANGE && t->is_mstx ? PS_SAY(lang, "mstx ranges", "mstx range")
+                                                       : TEXTS[t->source].in[lang];
 }
 
 static bool arg_is(const ps_trace *trace, uint32_t slice, const char *key, const char *value) {
@@ -525,6 +529,10 @@ static bool list_ops(ps_module_tree *t, const ps_slices *s) {
 #define HOW_RECORDED                                                                                \
     "call pipescope.hook_modules() beside pipescope.record_ops(), or put a range of domain Module " \
     "around each call of a module"
+#define HOW_RECORDED_ZH                                                                            \
+    "请在 pipescope.record_ops() 之外调用 pipescope.hook_modules()，或用 Module 域的 range 包住每次模块调用"
+#define ONLY_OTHER_RANGES "no modules are marked, only ranges outside of the domain Module"
+#define ONLY_OTHER_RANGES_ZH "没有标出模块，只有 Module 域之外的 range"
 
 static ps_code choose_source(ps_module_tree *t, bool marks_too, ps_str *domain, ps_err *err) {
     const ps_trace *trace = t->links->trace;
@@ -536,28 +544,38 @@ static ps_code choose_source(ps_module_tree *t, bool marks_too, ps_str *domain, 
             return PS_OK;
         }
     }
-    return ps_fail(err, PS_NOTHING, "no modules are marked: %s (docs/modes/module_statistic.md)",
-                   ps_trace_is_recording(trace)
-                       ? HOW_RECORDED
-                       : "wrap each nn.Module call in an mstx start/end range of domain Module, a "
-                         "record_function or an NVTX range");
+    return ps_trace_is_recording(trace)
+               ? ps_fail_said(err, PS_NOTHING,
+                              "no modules are marked: " HOW_RECORDED
+                              " (docs/modes/module_statistic.md)",
+                              "没有标出模块：" HOW_RECORDED_ZH "（docs/modes/module_statistic.md）")
+               : ps_fail_said(
+                     err, PS_NOTHING,
+                     "no modules are marked: wrap each nn.Module call in an mstx start/end range of "
+                     "domain Module, a record_function or an NVTX range (docs/modes/module_statistic.md)",
+                     "没有标出模块：请用 Module 域的 mstx start/end range、record_function 或 NVTX range "
+                     "包住每次 nn.Module 调用（docs/modes/module_statistic.md）");
 }
 
 /* What to call in the program, where pipescope recorded it. */
 static ps_code fail_recording(const ps_module_tree *t, size_t n_ops, size_t n_kernels,
                               ps_err *err) {
+    const ps_said why =
+        n_ops == 0 ? (ps_said){{"what they ran was not recorded", "没有录制其所运行的内容"}}
+        : n_kernels == 0
+            ? (ps_said){{"their operators have no times on a device", "其算子没有设备时间"}}
+            : (ps_said){{"no operator is linked to a kernel", "没有算子与核函数关联"}};
     if (t->source == PS_MODULES_RANGE) {
-        return ps_fail(
-            err, PS_NOTHING,
-            "no modules are marked, only ranges outside of the domain Module: " HOW_RECORDED);
+        return ps_fail_said(err, PS_NOTHING, ONLY_OTHER_RANGES ": " HOW_RECORDED,
+                            ONLY_OTHER_RANGES_ZH "：" HOW_RECORDED_ZH);
     }
-    return ps_fail(
+    return ps_fail_said(
         err, PS_NOTHING,
-        "modules are marked, and %s: record operators with pipescope.record_ops() (in C: "
+        "modules are marked, and %s%.0s: record operators with pipescope.record_ops() (in C: "
         "ps_record_op_begin), or kernels with pipescope record --backend cupti",
-        n_ops == 0       ? "what they ran was not recorded"
-        : n_kernels == 0 ? "their operators have no times on a device"
-                         : "no operator is linked to a kernel");
+        "已标出模块，但%.0s%s：请用 pipescope.record_ops() 录制算子（C 中为 ps_record_op_begin），或用 "
+        "pipescope record --backend cupti 录制核函数",
+        why.in[PS_ENGLISH], why.in[PS_CHINESE]);
 }
 
 static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_err *err) {
@@ -575,19 +593,26 @@ static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_er
     if (ps_trace_is_recording(t->links->trace)) {
         return fail_recording(t, n_ops, n_kernels, err);
     }
-    const char *missing =
-        n_ops == 0       ? "the profile has no framework operators (Ascend: PYTORCH_API is empty)"
-        : n_kernels == 0 ? "the profile has no kernels (Ascend: TASK is empty)"
+    const ps_said missing =
+        n_ops == 0
+            ? (ps_said){{"the profile has no framework operators (Ascend: PYTORCH_API is empty)",
+                         "采集数据中没有框架算子（昇腾：PYTORCH_API 为空）"}}
+        : n_kernels == 0 ? (ps_said){{"the profile has no kernels (Ascend: TASK is empty)",
+                                      "采集数据中没有核函数（昇腾：TASK 为空）"}}
         : n_flows == 0
-            ? "no operator is linked to a kernel (Ascend: CONNECTION_IDS is empty)"
-            : "no flow leads from an operator to a kernel (Ascend: CONNECTION_IDS and PYTORCH_API do not agree)";
-    return ps_fail(
+            ? (ps_said){{"no operator is linked to a kernel (Ascend: CONNECTION_IDS is empty)",
+                         "没有算子与核函数关联（昇腾：CONNECTION_IDS 为空）"}}
+            : (ps_said){
+                  {"no flow leads from an operator to a kernel (Ascend: CONNECTION_IDS and PYTORCH_API "
+                   "do not agree)",
+                   "没有从算子到核函数的关联（昇腾：CONNECTION_IDS 与 PYTORCH_API 不一致）"}};
+    bool are_marked = t->source != PS_MODULES_RANGE;
+    return ps_fail_said(
         err, PS_NOTHING,
-        "%s: %s, and what they ran is not known; record with activities of both the CPU and the device",
-        missing,
-        t->source == PS_MODULES_RANGE
-            ? "no modules are marked, only ranges outside of the domain Module"
-            : "modules are marked");
+        "%s%.0s: %s%.0s, and what they ran is not known; record with activities of both the CPU and the device",
+        "%.0s%s：%.0s%s，但其所运行的内容未知；请同时采集 CPU 与设备", missing.in[PS_ENGLISH],
+        missing.in[PS_CHINESE], are_marked ? "modules are marked" : ONLY_OTHER_RANGES,
+        are_marked ? "已标出模块" : ONLY_OTHER_RANGES_ZH);
 }
 
 ps_code ps_module_tree_build(ps_module_tree *t, const ps_links *links, bool marks_too,

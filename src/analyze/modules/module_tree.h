@@ -73,7 +73,7 @@ typedef struct ps_module_tree {
 } ps_module_tree;
 
 /* "ranges of domain Module" ... */
-const char *ps_module_source_text(const ps_module_tree *t);
+const char *ps_module_source_text(ps_lang lang, const ps_module_tree *t);
 
 /* The operator that launched a slice; where none is known, the call; PS_NONE. */
 uint32_t ps_module_launcher(const ps_links *links, uint32_t slice);

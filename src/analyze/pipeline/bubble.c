@@ -512,29 +512,41 @@ static bool say_untold(ps_chart *c, const telling *t) {
     if (is_none_told(t)) {
         return ps_chart_set_unjudged(c, t->limits->why_none);
     }
+    const ps_lang lang = c->lang;
     char text[512];
     char which[64] = "";
     size_t n = t->n_unexplained > 0 ? t->n_unexplained : t->n_alone;
     if (t->n_pipelines > 1) {
-        (void)snprintf(which, sizeof which, " of %zu of %zu pipelines", n, t->n_pipelines);
+        (void)snprintf(which, sizeof which,
+                       PS_SAY(lang, " of %zu of %zu pipelines", "（%zu/%zu 条流水线）"), n,
+                       t->n_pipelines);
     }
     if (t->n_unexplained > 0) {
         (void)snprintf(
             text, sizeof text,
-            "No bubble is told%s: %.1f %% of what the device of rank %s did in its steps is in no "
-            "op of the chart (limit %.3g %%: chart --unexplained). What looks idle may be the "
-            "pipeline's own work.",
+            PS_SAY(
+                lang,
+                "No bubble is told%s: %.1f %% of what the device of rank %s did in its steps is in no "
+                "op of the chart (limit %.3g %%: chart --unexplained). What looks idle may be the "
+                "pipeline's own work.",
+                "不给出空泡%s：有 %.1f %% 的设备工作（rank %s，各 step 之内）不在流水线图的任何算子中（上限 %.3g %%："
+                "chart --unexplained）。看似空闲之处可能是流水线自身的工作。"),
             which, t->worst_percent, PS_RANK(t->worst_rank), t->limits->unexplained_percent);
     } else if (t->n_alone > 0 && t->limits->n_stages_guessed) {
         (void)snprintf(
             text, sizeof text,
-            "No bubble is told%s: one rank is here, and nothing says how many stages its pipeline "
-            "has (--pp).",
+            PS_SAY(lang,
+                   "No bubble is told%s: one rank is here, and nothing says how many stages its "
+                   "pipeline has (--pp).",
+                   "不给出空泡%s：这里只有一个 rank，且没有信息说明其流水线有几个阶段（--pp）。"),
             which);
     } else if (t->n_alone > 0) {
         (void)snprintf(
             text, sizeof text,
-            "No bubble is told%s: 1 of %d stages is here, and what the others did is not known.",
+            PS_SAY(
+                lang,
+                "No bubble is told%s: 1 of %d stages is here, and what the others did is not known.",
+                "不给出空泡%s：这里只有 %d 个阶段中的 1 个，其余阶段做了什么未知。"),
             which, (int)t->limits->n_stages);
     }
     return n == 0 || ps_chart_set_unjudged(c, text);
@@ -622,7 +634,8 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     bool ok = ps_chart_groups_init(&m.groups, chart);
     ps_code code = PS_OK;
     if (ok && m.groups.n_steps == 0) {
-        code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
+        code = ps_fail_said(err, PS_NOTHING, "the chart has no computation to measure",
+                            "流水线图中没有可测量的计算");
     } else {
         ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && find_usual_passes(&m) &&
              note_linked(&m) && measure_all_bubble(&m) && tell_bubbles(chart, limits, out);

@@ -68,7 +68,9 @@ ps_chart *ps_chart_beside(const ps_chart *chart, const ps_chart *base, ps_err *e
     }
     ps_chart_free(out);
     if (ok) {
-        (void)ps_fail(err, PS_NOTHING, "the baseline has no step of its pipelines to lay beside");
+        (void)ps_fail_said(err, PS_NOTHING,
+                           "the baseline has no step of its pipelines to lay beside",
+                           "基线的流水线没有可并列的 step");
     } else {
         (void)ps_fail_nomem(err);
     }

@@ -104,8 +104,8 @@ static ps_code move_ops(clocks *k, ps_err *err) {
         const ps_chart_rank *rank = &k->chart->ranks[op->rank];
         int64_t by = shift_of(k, rank, op->start_ns);
         if (!shift_ok(op, by)) {
-            return ps_fail(err, PS_RANGE, "the clock of rank %d is too far off to be aligned",
-                           (int)rank->rank);
+            return ps_fail_said(err, PS_RANGE, "the clock of rank %d is too far off to be aligned",
+                                "rank %d 的时钟偏差过大，无法对齐", (int)rank->rank);
         }
         op->start_ns -= by;
         op->end_ns -= by;

@@ -97,8 +97,9 @@ static ps_code match_rule(ps_pattern *rule, const char *option, const char *name
     case PS_NOMEM:
         return ps_fail_nomem(err);
     default:
-        return ps_fail(err, PS_USAGE,
-                       "%s takes too long on the names of this capture: make it simpler", option);
+        return ps_fail_said(err, PS_USAGE,
+                            "%s takes too long on the names of this capture: make it simpler",
+                            "%s 在该采集数据的名称上耗时过长：请写得更简单", option);
     }
 }
 

@@ -397,18 +397,21 @@ void ps_inferred_list_fini(ps_inferred_list *list) {
 PS_COMPARE(compare_inferred_counts, ps_inferred_count,
            PS_BY(pipeline) PS_BY(step) PS_BY(n_forwards) PS_BY(stage))
 
-static const char REMEDY[] =
-    "name the ops: pipescope.pipelining.record(), or ranges with --forward-re and --backward-re (docs/marks.md)";
+#define REMEDY                                                                                     \
+    "name the ops: pipescope.pipelining.record(), or ranges with --forward-re and --backward-re (docs/marks.md)"
+#define REMEDY_ZH                                                                                  \
+    "请为算子命名：pipescope.pipelining.record()，或用 --forward-re 与 --backward-re 指定 range（docs/marks.md）"
 
 /* A backward in two parts runs nodes of one forward at two times, which cuts the forward, too. */
 static ps_code check_parts(const ps_inferred_count *counts, size_t n, ps_err *err) {
     for (size_t i = 0; i < n; i++) {
         if (counts[i].n_twice > 0) {
-            return ps_fail(
+            return ps_fail_said(
                 err, PS_NOTHING,
                 "forwards cannot be inferred from the flows between operators: on rank %lld backwards "
-                "run in two parts, input and weight gradients (%zu nodes of autograd ran twice); %s",
-                (long long)counts[i].rank, counts[i].n_twice, REMEDY);
+                "run in two parts, input and weight gradients (%zu nodes of autograd ran twice); " REMEDY,
+                "无法从算子之间的 flow 推断前向：rank %lld 上的反向分为输入梯度与权重梯度两部分（%zu 个 autograd 节点运行了两次）；" REMEDY_ZH,
+                (long long)counts[i].rank, counts[i].n_twice);
         }
     }
     return PS_OK;
@@ -416,12 +419,13 @@ static ps_code check_parts(const ps_inferred_count *counts, size_t n, ps_err *er
 
 static ps_code refuse_counts(const ps_inferred_count *least, const ps_inferred_count *most,
                              ps_err *err) {
-    return ps_fail(
+    return ps_fail_said(
         err, PS_NOTHING,
         "forwards cannot be inferred from the flows between operators: in step %lld stage %d "
-        "(rank %lld) would have %zu, stage %d (rank %lld) %zu; %s",
+        "(rank %lld) would have %zu, stage %d (rank %lld) %zu; " REMEDY,
+        "无法从算子之间的 flow 推断前向：step %lld 中阶段 %d（rank %lld）会有 %zu 个，阶段 %d（rank %lld）%zu 个；" REMEDY_ZH,
         (long long)least->step, (int)least->stage, (long long)least->rank, least->n_forwards,
-        (int)most->stage, (long long)most->rank, most->n_forwards, REMEDY);
+        (int)most->stage, (long long)most->rank, most->n_forwards);
 }
 
 ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err) {

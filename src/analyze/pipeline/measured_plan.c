@@ -88,10 +88,11 @@ static ps_code check_places(const ps_model_places *places, ps_err *err) {
         }
     }
     ok = ok && n_seen == (size_t)places->n_logical && n_seen > 0;
-    ps_code code = seen == NULL ? ps_fail_nomem(err)
-                   : ok
-                       ? PS_OK
-                       : ps_fail(err, PS_NOTHING, "stages of the model are missing or twice there");
+    ps_code code =
+        seen == NULL ? ps_fail_nomem(err)
+        : ok         ? PS_OK
+             : ps_fail_said(err, PS_NOTHING, "stages of the model are missing or twice there",
+                            "其中缺少模型的某些阶段，或有重复");
     ps_free(seen);
     return code;
 }
@@ -101,7 +102,7 @@ static ps_sim_plan *make_own_plan(making *m, ps_err *err) {
         return NULL;
     }
     if (!find_ranks(m)) {
-        (void)ps_fail(err, PS_NOTHING, "a stage is missing");
+        (void)ps_fail_said(err, PS_NOTHING, "a stage is missing", "缺少一个阶段");
         return NULL;
     }
     if (!ps_chart_groups_init(&m->groups, m->chart)) {
@@ -113,13 +114,17 @@ static ps_sim_plan *make_own_plan(making *m, ps_err *err) {
         !ps_chart_usual_group(&m->groups, m->chart, m->rank_of, (size_t)m->places->n_stages,
                               &step) ||
         !fill_own_plan(m, step)) {
-        (void)(m->groups.n_steps == 0 ? ps_fail(err, PS_NOTHING, "no ops") : ps_fail_nomem(err));
+        (void)(m->groups.n_steps == 0 ? ps_fail_said(err, PS_NOTHING, "no ops", "没有算子")
+                                      : ps_fail_nomem(err));
         return NULL;
     }
     ps_err why = PS_ERR_INIT;
     ps_sim_plan *plan = ps_sim_plan_of_lists(&m->lists, &why);
     if (plan == NULL) {
-        (void)(why.code == PS_NOMEM ? ps_fail_nomem(err) : ps_fail(err, PS_NOTHING, "%s", why.msg));
+        (void)(why.code == PS_NOMEM
+                   ? ps_fail_nomem(err)
+                   : ps_fail_said(err, PS_NOTHING, "%s%.0s", "%.0s%s",
+                                  ps_err_text(PS_ENGLISH, &why), ps_err_text(PS_CHINESE, &why)));
     }
     return plan;
 }
@@ -128,7 +133,8 @@ ps_sim_plan *ps_measured_plan(const ps_chart *chart, const ps_model_places *plac
     making m = {.chart = chart, .places = places};
     ps_sim_plan *plan = NULL;
     if (places->logical == NULL || places->n_stages <= 0 || chart->n_ranks == 0) {
-        (void)ps_fail(err, PS_NOTHING, "the places of the model's pieces are not known");
+        (void)ps_fail_said(err, PS_NOTHING, "the places of the model's pieces are not known",
+                           "模型各部分的位置未知");
         return NULL;
     }
     m.rank_of = ps_calloc((size_t)places->n_stages, sizeof *m.rank_of);

@@ -9,6 +9,7 @@
 #include "analyze/pipeline/unmarked.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "model/chart_groups.h"
 #include "schedule/connect.h"
 #include "schedule/sim.h"
@@ -89,14 +90,17 @@ static ps_code chart_pipeline_recognise(const ps_chart *chart, const ps_pipeline
     return code;
 }
 
-static void note_difference(const ps_pipeline_opts *opts, const ps_recognised *r,
+static void note_difference(ps_lang lang, const ps_pipeline_opts *opts, const ps_recognised *r,
                             ps_pipeline_notes *notes) {
     const ps_schedule *named = ps_schedule_find(opts->pp_type);
     if (named != NULL && named != r->schedule) {
-        (void)snprintf(notes->said, sizeof notes->said, "said to be %s, ran like %s", named->name,
-                       r->schedule->name);
+        (void)snprintf(notes->said, sizeof notes->said,
+                       PS_SAY(lang, "said to be %s, ran like %s", "据称为 %s，实际按 %s 运行"),
+                       named->name, r->schedule->name);
     } else if (opts->n_microbatches > 0 && opts->n_microbatches != r->params.n_microbatches) {
-        (void)snprintf(notes->said, sizeof notes->said, "said to have %d microbatches, ran %d",
+        (void)snprintf(notes->said, sizeof notes->said,
+                       PS_SAY(lang, "said to have %d microbatches, ran %d",
+                              "据称有 %d 个 microbatch，实际运行 %d 个"),
                        opts->n_microbatches, r->params.n_microbatches);
     }
 }
@@ -133,16 +137,16 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
         r->schedule = NULL;
         return code;
     }
-    note_difference(opts, r, notes);
+    note_difference(chart->lang, opts, r, notes);
     bool as_said = opts->pp_type[0] != '\0' && ps_schedule_find(opts->pp_type) == r->schedule;
     return ps_apply_schedule(chart, r, as_said ? opts->how : "", &notes->n_missing, err);
 }
 
 /* A schedule too large to simulate is no reason to lose what was measured: the chart goes on without links. */
-static bool is_too_large(const ps_err *why, ps_pipeline_notes *notes) {
+static bool is_too_large(ps_lang lang, const ps_err *why, ps_pipeline_notes *notes) {
     if (why->code == PS_RANGE) {
-        (void)snprintf(notes->unlinked, sizeof notes->unlinked, "%.*s",
-                       (int)sizeof notes->unlinked - 1, why->msg);
+        (void)snprintf(notes->unlinked, sizeof notes->unlinked, "%s", ps_err_text(lang, why));
+        ps_utf8_drop_pieces(notes->unlinked);
     }
     return why->code == PS_RANGE;
 }
@@ -161,7 +165,10 @@ static ps_code connect_chart_pipeline(ps_chart *chart, const ps_recognised *r,
         return PS_OK;
     }
     if (plan == NULL) {
-        return is_too_large(&why, notes) ? PS_OK : ps_fail(err, why.code, "%s", why.msg);
+        return is_too_large(chart->lang, &why, notes)
+                   ? PS_OK
+                   : ps_fail_said(err, why.code, "%s%.0s", "%.0s%s", ps_err_text(PS_ENGLISH, &why),
+                                  ps_err_text(PS_CHINESE, &why));
     }
     ps_code code = ps_chart_connect(chart, plan, err);
     ps_sim_plan_free(plan);
@@ -174,11 +181,14 @@ static bool say_unlike(ps_chart *chart, const ps_table *replay, int64_t measured
     if (ps_replay_is_like(own_ns, measured_ns)) {
         return true;
     }
-    char text[192];
+    char text[256];
     (void)snprintf(
         text, sizeof text,
-        "The replay of the current schedule (%s) does not fit the measured step of %s: no gain of "
-        "another schedule is told.",
+        PS_SAY(
+            chart->lang,
+            "The replay of the current schedule (%s) does not fit the measured step of %s: no gain of "
+            "another schedule is told.",
+            "当前调度的回放（%s）与实测 step（%s）不符：不给出其他调度的收益。"),
         ps_ns_text_of(own_ns).text, ps_ns_text_of(measured_ns).text);
     return ps_chart_set_unreplayed(chart, text);
 }
@@ -198,7 +208,10 @@ static ps_code add_replay(ps_chart *chart, const ps_recognised *r, const ps_repl
         ps_table_free(left_out);
         return code;
     }
-    return is_too_large(&why, notes) ? PS_OK : ps_fail(err, why.code, "%s", why.msg);
+    return is_too_large(chart->lang, &why, notes)
+               ? PS_OK
+               : ps_fail_said(err, why.code, "%s%.0s", "%.0s%s", ps_err_text(PS_ENGLISH, &why),
+                              ps_err_text(PS_CHINESE, &why));
 }
 
 /* Why no other schedule is replayed. One stage alone does the same under every schedule, and is not asked. */
@@ -206,18 +219,23 @@ static ps_code say_unreplayed(ps_chart *chart, const ps_recognised *r,
                               const ps_pipeline_notes *notes, ps_err *err) {
     char why[PS_UNRECOGNISED_TEXT];
     if (chart->is_side_by_side) {
-        (void)snprintf(why, sizeof why, "the ranks are no stages of one pipeline");
+        (void)snprintf(why, sizeof why,
+                       PS_SAY(chart->lang, "the ranks are no stages of one pipeline",
+                              "这些 rank 不是同一流水线的阶段"));
     } else if (notes->unlinked[0] != '\0') {
         (void)snprintf(why, sizeof why, "%s", notes->unlinked);
     } else if (r->schedule == NULL) {
-        (void)ps_unrecognised_text(notes->best, notes->best_agreement / 100.0, why);
+        (void)ps_unrecognised_text(chart->lang, notes->best, notes->best_agreement / 100.0, why);
     } else if (chart->unjudged[0] != '\0') {
-        (void)snprintf(why, sizeof why, "no bubble is told");
+        (void)snprintf(why, sizeof why, "%s",
+                       PS_SAY(chart->lang, "no bubble is told", "不给出空泡"));
     } else {
         return PS_OK;
     }
     char text[320];
-    (void)snprintf(text, sizeof text, "No other schedule is replayed: %s.", why);
+    (void)snprintf(
+        text, sizeof text,
+        PS_SAY(chart->lang, "No other schedule is replayed: %s.", "未回放其他调度：%s。"), why);
     return ps_chart_set_unreplayed(chart, text) ? PS_OK : ps_fail_nomem(err);
 }
 
@@ -289,14 +307,16 @@ static size_t count_early(const ps_chart *chart) {
 static ps_code check_tried(const ps_chart *chart, const ps_recognised *r,
                            const ps_pipeline_notes *notes, ps_err *err) {
     if (r->schedule == NULL || chart->n_links == 0) {
-        return ps_fail(err, PS_NOTHING,
-                       "taken as its stages in their order, they fit no known schedule");
+        return ps_fail_said(err, PS_NOTHING,
+                            "taken as its stages in their order, they fit no known schedule",
+                            "按顺序视为各阶段时，不符合任何已知调度");
     }
     if (notes->n_early > 0) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_NOTHING,
             "taken as its stages in their order, they do not wait for one another: %zu ops "
             "start before what %s needs has ended",
+            "按顺序视为各阶段时，它们并不互相等待：%zu 个算子在 %s 所需的依赖结束之前就已开始",
             notes->n_early, r->schedule->name);
     }
     return PS_OK;
@@ -314,10 +334,16 @@ static ps_code forget_schedule(ps_chart *chart, const ps_op *before, size_t n_li
     chart->is_side_by_side = true;
     (void)snprintf(
         text, sizeof text,
-        "No bubble is told: these ranks run side by side. %zu of %zu ops begin before what they would need of "
-        "another stage is there, which no difference of clocks explains: no pipeline%s.",
+        PS_SAY(
+            chart->lang,
+            "No bubble is told: these ranks run side by side. %zu of %zu ops begin before what they would need of "
+            "another stage is there, which no difference of clocks explains: no pipeline%s.",
+            "不给出空泡：这些 rank 并行运行。%zu/%zu 个算子在其所需的其他阶段结果就绪之前就已开始，时钟差异无法解释："
+            "它们不构成流水线%s。"),
         beside->n_early, beside->n_ops,
-        is_guessed ? " (give --pp where they are stages all the same)" : " of these stages");
+        is_guessed ? PS_SAY(chart->lang, " (give --pp where they are stages all the same)",
+                            "（若确为各阶段，请给出 --pp）")
+                   : PS_SAY(chart->lang, " of these stages", ""));
     bool ok = ps_chart_set_text(chart, chart->title, "") && ps_chart_set_how(chart, "") &&
               ps_chart_set_unjudged(chart, text);
     return ok ? PS_OK : ps_fail_nomem(err);
@@ -358,8 +384,11 @@ static bool say_untold_by_capture(ps_chart *chart, const char *why) {
         return true;
     }
     bool is_first = chart->unjudged[0] == '\0';
-    (void)snprintf(text, sizeof text, "%s%s: %s.", chart->unjudged,
-                   is_first ? "No bubble is told" : " Nor would one be told otherwise", why);
+    (void)snprintf(
+        text, sizeof text, PS_SAY(chart->lang, "%s%s: %s.", "%s%s：%s。"), chart->unjudged,
+        is_first ? PS_SAY(chart->lang, "No bubble is told", "不给出空泡")
+                 : PS_SAY(chart->lang, " Nor would one be told otherwise", "即便不然也不会给出"),
+        why);
     return ps_chart_set_unjudged(chart, text);
 }
 
@@ -410,7 +439,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
                                                         : code;
 }
 
-void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {
+void ps_pipeline_notes_count(ps_lang lang, const ps_pipeline_notes *notes, ps_diag *diag) {
     ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
     ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
     ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
@@ -418,7 +447,9 @@ void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {
     ps_diag_count(diag, PS_ODD_CLOCK_RECORDED, notes->clocks.n_disagree);
     ps_diag_count(diag, PS_ODD_EARLY, notes->n_early);
     if (notes->unlinked[0] != '\0') {
-        ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
+        ps_diag_add(diag, PS_ODD_SCHEDULE,
+                    PS_SAY(lang, "drawn without links and replay: %s", "没有连线与回放：%s"),
+                    notes->unlinked);
     }
     if (notes->said[0] != '\0') {
         ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);

@@ -35,10 +35,10 @@ typedef struct ps_pipeline_opts {
 
 /* What a reader of the figures must know. */
 typedef struct ps_pipeline_notes {
-    char said[96]; /* what was said and what ran instead; "" when they agree or nothing was said */
+    char said[128]; /* what was said and what ran instead; "" when they agree or nothing was said */
     const ps_schedule *schedule; /* recognised, or NULL */
     char unlinked
-        [160]; /* why the ops have no links, or the replay is left out; "" when all is there */
+        [256]; /* why the ops have no links, or the replay is left out; "" when all is there */
     double
         best_agreement; /* in percent, of the schedule that fits best; -1: none was looked for, or none has as many ops */
     const ps_schedule *best; /* that one, recognised or not, or NULL */
@@ -57,6 +57,6 @@ PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *
                                        ps_result *result, ps_pipeline_notes *notes, ps_err *err);
 
 /* What the notes say of the pipelines, counted on the diag of one of the chart's ranks. */
-void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag);
+void ps_pipeline_notes_count(ps_lang lang, const ps_pipeline_notes *notes, ps_diag *diag);
 
 #endif

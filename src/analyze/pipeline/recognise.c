@@ -318,18 +318,22 @@ double ps_recognised_agreement(const ps_recognised *r) {
     return r->schedule != NULL && r->n_ops > 0 ? (double)r->n_agreeing / (double)r->n_ops : -1.0;
 }
 
-const char *ps_unrecognised_text(const ps_schedule *nearest, double agreement,
+const char *ps_unrecognised_text(ps_lang lang, const ps_schedule *nearest, double agreement,
                                  char out[PS_UNRECOGNISED_TEXT]) {
     if (nearest != NULL && agreement > 0) {
         (void)snprintf(
             out, PS_UNRECOGNISED_TEXT,
-            "the schedule was not recognised (%s comes nearest: %.1f %% of the ops agree, "
-            "%.0f %% are needed)",
+            PS_SAY(lang,
+                   "the schedule was not recognised (%s comes nearest: %.1f %% of the ops agree, "
+                   "%.0f %% are needed)",
+                   "未识别出调度（%s 最接近：%.1f %% 的算子吻合，需要 %.0f %%）"),
             nearest->name, 100.0 * agreement, 100.0 * PS_MIN_AGREEMENT);
     } else {
         (void)snprintf(
             out, PS_UNRECOGNISED_TEXT,
-            "the schedule was not recognised (none has nearly as many ops on each stage)");
+            PS_SAY(lang,
+                   "the schedule was not recognised (none has nearly as many ops on each stage)",
+                   "未识别出调度（没有任何调度在各阶段的算子数相近）"));
     }
     return out;
 }

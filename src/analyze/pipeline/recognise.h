@@ -29,7 +29,7 @@ double ps_recognised_agreement(const ps_recognised *r);
 
 enum { PS_UNRECOGNISED_TEXT = 256 };
 /* "the schedule was not recognised (1f1b comes nearest: 75.3 % of the ops agree, 80 % are needed)". `nearest` NULL: none does. */
-const char *ps_unrecognised_text(const ps_schedule *nearest, double agreement,
+const char *ps_unrecognised_text(ps_lang lang, const ps_schedule *nearest, double agreement,
                                  char out[PS_UNRECOGNISED_TEXT]);
 
 /* In a chart without exact labels gives each computation its chunk, microbatch and label of the recognised schedule, in every step and pipeline, by

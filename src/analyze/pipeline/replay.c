@@ -473,6 +473,7 @@ typedef struct replaying {
     times *t;
     const ps_recognised *r;
     const ps_replay_opts *opts;
+    ps_lang lang;
 } replaying;
 
 static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, int64_t base_ns,
@@ -486,16 +487,18 @@ static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, in
         return PS_OK;
     }
     if (schedule->check(&params, &why) != PS_OK) {
-        ps_table_put(x->left_out, &(left_out_row){schedule->name, why.msg});
+        ps_table_put(x->left_out, &(left_out_row){schedule->name, ps_err_text(x->lang, &why)});
         return PS_OK;
     }
     prediction p;
     ps_code code = replay_simulate(x->t, schedule, &params, &p, err);
     int64_t limit = x->opts->max_activations * chunks_of_chain(schedule, &params);
     if (code == PS_OK && limit > 0 && (int64_t)p.peak > limit) {
-        char text[96];
+        char text[128];
         (void)snprintf(text, sizeof text,
-                       "it holds %.3g microbatches of activations (--max-activations %lld)",
+                       PS_SAY(x->lang,
+                              "it holds %.3g microbatches of activations (--max-activations %lld)",
+                              "其保有 %.3g 个 microbatch 的激活（--max-activations %lld）"),
                        (double)p.peak / (double)chunks_of_chain(schedule, &params),
                        (long long)x->opts->max_activations);
         ps_table_put(x->left_out, &(left_out_row){schedule->name, text});
@@ -546,7 +549,8 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
                                     PS_COLUMNS(LEFT_OUT)),
                    .t = &t,
                    .r = r,
-                   .opts = opts};
+                   .opts = opts,
+                   .lang = chart->lang};
     ps_code code = ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err);
     code = code == PS_OK ? fill_replay(&x, err) : code;
     ps_measured_times_fini(&t);
@@ -624,16 +628,18 @@ static bool tail_is_whole(const ps_chart *chart) {
 
 ps_code ps_recognise_nearest(const ps_chart *chart, ps_recognised *r, ps_err *err) {
     if (chart->is_side_by_side) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_NOTHING,
-            "the ranks of the chart run side by side: they are no stages of one pipeline");
+            "the ranks of the chart run side by side: they are no stages of one pipeline",
+            "图中的 rank 并行运行：不是同一流水线的阶段");
     }
     ps_code code = ps_recognise(chart, chart->schedule, chart->n_stages, 0, r, err);
     if (code == PS_OK && r->schedule == NULL) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_NOTHING,
             "the measured schedule was not recognised, so its durations cannot be taken over "
-            "(name it with --pp-type)");
+            "(name it with --pp-type)",
+            "未识别出实测调度，无法沿用其时长（用 --pp-type 指定）");
     }
     if (code == PS_OK && !chart->labels_are_exact && (r->schedule->takes & PS_TAKES_TAIL) != 0) {
         r->params.tail_full = tail_is_whole(chart);
@@ -648,8 +654,11 @@ ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err 
         char why[PS_UNRECOGNISED_TEXT];
         const ps_schedule *nearest = r->schedule;
         r->schedule = NULL;
-        return ps_fail(err, PS_NOTHING, "%s, so its durations cannot be taken over",
-                       ps_unrecognised_text(nearest, agreement, why));
+        char chinese[PS_UNRECOGNISED_TEXT];
+        return ps_fail_said(err, PS_NOTHING, "%s%.0s, so its durations cannot be taken over",
+                            "%.0s%s，无法沿用其时长",
+                            ps_unrecognised_text(PS_ENGLISH, nearest, agreement, why),
+                            ps_unrecognised_text(PS_CHINESE, nearest, agreement, chinese));
     }
     return code;
 }

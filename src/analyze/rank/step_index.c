@@ -63,8 +63,9 @@ ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
         return PS_OK;
     }
     if (n == 0) {
-        return ps_fail(err, PS_NOTHING,
-                       "no steps recorded (STEP_TIME is empty): leave out --step_id");
+        return ps_fail_said(err, PS_NOTHING,
+                            "no steps recorded (STEP_TIME is empty): leave out --step_id",
+                            "没有记录 step（STEP_TIME 为空）：请去掉 --step_id");
     }
     int64_t *there = ps_calloc(n, sizeof *there);
     bool found = false;

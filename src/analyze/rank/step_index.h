@@ -31,4 +31,9 @@ int64_t ps_step_of(const ps_step_index *x, int64_t start_ns, int64_t end_ns);
 /* PS_NOTHING with a sentence when the trace has no step of that id; PS_OK when `wanted` is negative. PS_NOMEM. */
 PS_MUST_USE ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err);
 
+/* " in this step" where one is wanted, in each language: two values, of which the English format takes the first ("%s%.0s") and the
+ * Chinese one the second ("%.0s%s"). */
+#define PS_IN_THIS_STEP(wanted)                                                                    \
+    (wanted) >= 0 ? " in this step" : "", (wanted) >= 0 ? "该 step 中" : ""
+
 #endif

@@ -265,7 +265,8 @@ static const ps_column SPREAD[] = {
     {.name = "what", PS_FIELD(spread_row, what)},
 };
 
-static void put_spread_row(ps_table *t, const rank_times *times, const char *metric, size_t time) {
+static void put_spread_row(ps_lang lang, ps_table *t, const rank_times *times, ps_said metric,
+                           size_t time) {
     const rank_time *most = &times->at[0];
     const rank_time *least = &times->at[0];
     double mean = 0;
@@ -282,7 +283,7 @@ static void put_spread_row(ps_table *t, const rank_times *times, const char *met
     }
     double spread = most->us[time] - least->us[time];
     double share = mean > 0 ? 100 * spread / mean : 0;
-    spread_row row = {.metric = metric,
+    spread_row row = {.metric = metric.in[PS_ENGLISH],
                       .spread = ns_of_us(spread),
                       .share = share,
                       .threshold = LARGEST_SPREAD_PERCENT,
@@ -292,11 +293,16 @@ static void put_spread_row(ps_table *t, const rank_times *times, const char *met
                       .least = ns_of_us(least->us[time])};
     if (share > LARGEST_SPREAD_PERCENT) {
         (void)snprintf(row.what, sizeof row.what,
-                       "%s differs by %.3f us between ranks %" PRId64 " and %" PRId64
-                       ": look for unequal work, a slow device or a late host there",
-                       metric, spread, most->rank, least->rank);
+                       PS_SAY(lang,
+                              "%s differs by %.3f us between ranks %" PRId64 " and %" PRId64
+                              ": look for unequal work, a slow device or a late host there",
+                              "%s相差 %.3f us（rank %" PRId64 " 与 %" PRId64
+                              " 之间）：请查看那里的工作是否不均、设备是否较慢或主机是否迟到"),
+                       metric.in[lang], spread, most->rank, least->rank);
     } else {
-        (void)snprintf(row.what, sizeof row.what, "%s is alike in all ranks", metric);
+        (void)snprintf(row.what, sizeof row.what,
+                       PS_SAY(lang, "%s is alike in all ranks", "%s在全部 rank 上相近"),
+                       metric.in[lang]);
     }
     ps_table_put(t, &row);
 }
@@ -306,9 +312,10 @@ ps_table *ps_job_view_spread(const ps_job_view_input *in, ps_err *err) {
     ps_code code = gather_times(in, &times, err);
     ps_table *t = ps_table_new("spread", "how far ranks differ", PS_COLUMNS(SPREAD));
     if (code == PS_OK) {
-        put_spread_row(t, &times, "Computing", T_COMPUTING);
-        put_spread_row(t, &times, "Communication (not overlapped)", T_EXPOSED);
-        put_spread_row(t, &times, "Free", T_FREE);
+        put_spread_row(in->lang, t, &times, (ps_said){{"Computing", "计算"}}, T_COMPUTING);
+        put_spread_row(in->lang, t, &times,
+                       (ps_said){{"Communication (not overlapped)", "未掩盖通信"}}, T_EXPOSED);
+        put_spread_row(in->lang, t, &times, (ps_said){{"Free", "空闲"}}, T_FREE);
     }
     return end_times(t, code, &times, err);
 }

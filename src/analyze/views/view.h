@@ -32,8 +32,9 @@ const char *ps_view_tab_name(ps_view_tab tab); /* "timeline" */
 typedef enum ps_view_uses {
     PS_VIEW_LINKS = 1u << 0,
     PS_VIEW_OVERLAPS = 1u << 1, /* with spans */
-    PS_VIEW_ROWS = 1u << 2, /* its rows are made when they are read: they borrow from the trace */
-    PS_VIEW_WHOLE = 1u << 3 /* of the whole capture: the span is not looked at */
+    PS_VIEW_ROWS = 1u << 2,  /* its rows are made when they are read: they borrow from the trace */
+    PS_VIEW_WHOLE = 1u << 3, /* of the whole capture: the span is not looked at */
+    PS_VIEW_SAYS = 1u << 4   /* its rows hold sentences: they are others in each language */
 } ps_view_uses;
 
 /* What is read of a rank for all of them: the whole timeline with all that is known of it. */

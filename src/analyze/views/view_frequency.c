@@ -80,17 +80,19 @@ static clock_facts frequency_look_at(const ps_view_input *in, uint32_t from, uin
     return f;
 }
 
-static void put_clock(ps_table *t, const ps_trace *trace, const ps_track *track,
+static void put_clock(ps_lang lang, ps_table *t, const ps_trace *trace, const ps_track *track,
                       const clock_facts *f) {
     double drop = f->max > 0 ? 100 * (f->max - f->min) / f->max : 0;
     bool varies = drop > LARGEST_DROP_PERCENT;
-    ps_table_put(t, &(clock_row){.series = ps_trace_text(trace, track->name),
-                                 .verdict = varies ? "varies by more than 5 %" : "steady",
-                                 .device = track->device,
-                                 .mean = f->weighted / f->weight,
-                                 .drop = drop,
-                                 .below = 100 * f->below / f->weight,
-                                 .of = *f});
+    ps_table_put(
+        t, &(clock_row){.series = ps_trace_text(trace, track->name),
+                        .verdict = varies ? PS_SAY(lang, "varies by more than 5 %", "变化超过 5 %")
+                                          : PS_SAY(lang, "steady", "稳定"),
+                        .device = track->device,
+                        .mean = f->weighted / f->weight,
+                        .drop = drop,
+                        .below = 100 * f->below / f->weight,
+                        .of = *f});
 }
 
 static void put_clocks(const ps_view_input *in, ps_table *t) {
@@ -108,7 +110,7 @@ static void put_clocks(const ps_view_input *in, ps_table *t) {
         if (ps_is_frequency(ps_trace_text(in->trace, track->name), &is_cpu)) {
             clock_facts f = frequency_look_at(in, i, end, end_ns);
             if (f.n > 0) {
-                put_clock(t, in->trace, track, &f);
+                put_clock(in->lang, t, in->trace, track, &f);
             }
         }
         i = end;
@@ -130,5 +132,8 @@ static ps_table *make_frequency(const ps_view_input *in, ps_err *err) {
         err);
 }
 
-const ps_view ps_view_frequency = {
-    .name = "frequency", .title = "Frequencies", .tab = PS_TAB_TIMELINE, .make = make_frequency};
+const ps_view ps_view_frequency = {.name = "frequency",
+                                   .title = "Frequencies",
+                                   .tab = PS_TAB_TIMELINE,
+                                   .uses = PS_VIEW_SAYS,
+                                   .make = make_frequency};

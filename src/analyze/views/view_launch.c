@@ -56,6 +56,7 @@ typedef struct launches {
     uint32_t *dequeues;  /* by thread, then start */
     size_t n_dequeues, cap_dequeues;
     bool has_calls, has_ops; /* at all in the capture */
+    ps_lang lang;
     ps_slice_list list;
 } launches;
 
@@ -199,18 +200,22 @@ static const char *launch_path_of(const launches *l, const stations *st, uint32_
 }
 
 /* What a capture has nowhere is missing from no kernel in particular. */
-static const char *note_of(const launches *l, const stations *st) {
+static const char *note_of(ps_lang lang, const launches *l, const stations *st) {
     if (st->op == PS_NONE && st->call == PS_NONE && st->dequeue == PS_NONE) {
-        return "nothing in the capture launched it: it began before, or flows are missing";
+        return PS_SAY(lang,
+                      "nothing in the capture launched it: it began before, or flows are missing",
+                      "采集数据中没有其下发者：它开始得更早，或缺少关联");
     }
     if (st->call == PS_NONE && l->has_calls) {
-        return "no call into the driver leads to it";
+        return PS_SAY(lang, "no call into the driver leads to it", "没有通向它的驱动调用");
     }
     if (st->op == PS_NONE && l->has_ops) {
-        return "no operator of the framework around its launch";
+        return PS_SAY(lang, "no operator of the framework around its launch",
+                      "其下发之外没有框架算子");
     }
     return st->dequeue != PS_NONE && st->enqueue == PS_NONE
-               ? "the enqueue behind its dequeue is not in the capture"
+               ? PS_SAY(lang, "the enqueue behind its dequeue is not in the capture",
+                        "其 dequeue 对应的 enqueue 不在采集数据中")
                : NULL;
 }
 
@@ -230,7 +235,7 @@ static void fill_launch(const void *context, size_t at, void *out) {
                                               : st.call;
     int64_t begun_ns = launch_start_or_unknown(l, top);
     int64_t handed_ns = launch_start_or_unknown(l, handed);
-    const char *note = note_of(l, &st);
+    const char *note = note_of(l->lang, l, &st);
     bool is_aicpu = runs_on_aicpu(l, kernel);
     launch_row *row = out;
     *row = (launch_row){
@@ -253,7 +258,7 @@ static void fill_launch(const void *context, size_t at, void *out) {
                   : is_aicpu   ? "fallback"
                                : "normal",
         .note = note != NULL ? note
-                : is_aicpu   ? "runs on the AI CPU"
+                : is_aicpu   ? PS_SAY(l->lang, "runs on the AI CPU", "在 AI CPU 上运行")
                              : NULL,
     };
 }
@@ -300,6 +305,7 @@ static ps_table *make_kernel_launch(const ps_view_input *in, ps_err *err) {
     bool ok = l != NULL;
     if (ok) {
         size_t n_tracks = 0;
+        l->lang = in->lang;
         l->trace = in->trace;
         l->tracks = ps_trace_tracks(in->trace, &n_tracks);
         l->links = in->links;
@@ -328,5 +334,5 @@ static ps_table *make_kernel_launch(const ps_view_input *in, ps_err *err) {
 const ps_view ps_view_kernel_launch = {.name = "kernel_launch",
                                        .title = "Kernels end to end",
                                        .tab = PS_TAB_TIMELINE,
-                                       .uses = PS_VIEW_LINKS | PS_VIEW_ROWS,
+                                       .uses = PS_VIEW_LINKS | PS_VIEW_ROWS | PS_VIEW_SAYS,
                                        .make = make_kernel_launch};

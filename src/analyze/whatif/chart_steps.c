@@ -135,7 +135,10 @@ static bool is_chart_step_whole(making *k, size_t step) {
         }
         n = count_directions(k, w, step);
         if (n < k->expected[w]) {
-            say_left_out(k, w, step, n, "by its schedule and other ranks", k->expected[w]);
+            say_left_out(
+                k, w, step, n,
+                PS_SAY(k->js->lang, "by its schedule and other ranks", "按其调度与其他 rank"),
+                k->expected[w]);
             return false;
         }
     }
@@ -412,11 +415,14 @@ static void say_apart(making *k) {
         char to[96];
         (void)snprintf(
             k->js->clocks_apart, sizeof k->js->clocks_apart,
-            "the clocks of %s and of %s are %s or more apart: %u of %u results are used on the "
-            "second before they are there on the first; each way is taken as half of both",
-            ps_job_describe_worker(worker_of_rank(k, a->from), from),
-            ps_job_describe_worker(worker_of_rank(k, a->to), to), ps_ns_text_of(a->least_ns).text,
-            (unsigned)a->n_early, (unsigned)a->n);
+            PS_SAY(
+                k->js->lang,
+                "the clocks of %s and of %s are %s or more apart: %u of %u results are used on the "
+                "second before they are there on the first; each way is taken as half of both",
+                "%s 与 %s 的时钟相差 %s 或更多：%u/%u 个结果在后者上的使用早于其在前者上就绪；每个方向取两者之和的一半"),
+            ps_job_describe_worker(k->js->lang, worker_of_rank(k, a->from), from),
+            ps_job_describe_worker(k->js->lang, worker_of_rank(k, a->to), to),
+            ps_ns_text_of(a->least_ns).text, (unsigned)a->n_early, (unsigned)a->n);
     }
 }
 

@@ -42,9 +42,11 @@ size_t ps_job_n_ops(const ps_job_steps *js) {
     return n;
 }
 
-const char *ps_job_describe_worker(const ps_job_worker *w, char out[96]) {
-    (void)snprintf(out, 96, "stage %d of replica %d (rank %lld)", (int)w->stage, (int)w->replica,
-                   (long long)w->rank);
+const char *ps_job_describe_worker(ps_lang lang, const ps_job_worker *w, char out[96]) {
+    (void)snprintf(
+        out, 96,
+        PS_SAY(lang, "stage %d of replica %d (rank %lld)", "阶段 %d、副本 %d（rank %lld）"),
+        (int)w->stage, (int)w->replica, (long long)w->rank);
     return out;
 }
 
@@ -61,7 +63,9 @@ size_t ps_job_empty_ops(const ps_job_steps *js, char *first, size_t size) {
             if (n++ == 0) {
                 const ps_job_worker *at = &js->workers[op->worker];
                 (void)snprintf(
-                    first, size, "%s %u of stage %d, replica %d (rank %lld) in step %lld",
+                    first, size,
+                    PS_SAY(js->lang, "%s %u of stage %d, replica %d (rank %lld) in step %lld",
+                           "%s %u（阶段 %d、副本 %d、rank %lld），step %lld"),
                     ps_worker_op_name((ps_worker_op)op->kind), (unsigned)op->order, (int)at->stage,
                     (int)at->replica, (long long)at->rank, (long long)step->step);
             }

@@ -84,7 +84,7 @@ bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op);
      1u << PS_WORKER_WEIGHT | 1u << PS_WORKER_PAIR)
 
 /* "stage 1 of replica 0 (rank 2)"; returns `out`. */
-const char *ps_job_describe_worker(const ps_job_worker *w, char out[96]);
+const char *ps_job_describe_worker(ps_lang lang, const ps_job_worker *w, char out[96]);
 
 /* Computing that takes no time: how many ops of all steps, and the first of them in words. */
 size_t ps_job_empty_ops(const ps_job_steps *js, char *first, size_t size);

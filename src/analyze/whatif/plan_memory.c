@@ -58,9 +58,18 @@ static ps_code look_at_stages(finding_sizes *k, const ps_recognised *r, ps_err *
         k->stages[s].low_bytes = median_of_ranks(k, s, "lowest");
         k->stages[s].held = (int64_t)ps_lists_peak(&lists, s);
         if (k->stages[s].n_ranks == 0 || k->split->now[s] == 0) {
-            code = ps_fail(
-                err, PS_USAGE, "--memory needs --activation-bytes and --layer-bytes: stage %d %s",
-                (int)s, k->split->now[s] == 0 ? "has no layer" : "does not tell what it held");
+            code =
+                k->split->now[s] == 0
+                    ? ps_fail_said(
+                          err, PS_USAGE,
+                          "--memory needs --activation-bytes and --layer-bytes: stage %d has no layer",
+                          "--memory 需要 --activation-bytes 与 --layer-bytes：阶段 %d 没有层",
+                          (int)s)
+                    : ps_fail_said(
+                          err, PS_USAGE,
+                          "--memory needs --activation-bytes and --layer-bytes: stage %d does not tell what it held",
+                          "--memory 需要 --activation-bytes 与 --layer-bytes：阶段 %d 没有说明其保有量",
+                          (int)s);
         }
     }
     ps_lists_fini(&lists);
@@ -168,14 +177,17 @@ static void fill_sizes(finding_sizes *k, const ps_analysis_opts *said, ps_analys
     out->head_bytes = said->head_bytes > 0 ? said->head_bytes : more_of(k, last, out);
 }
 
-static const char *why_unknown(const ps_recognised *r, const ps_table *facts) {
+static ps_said why_unknown(const ps_recognised *r, const ps_table *facts) {
     return facts == NULL || facts->n_rows == 0
-               ? "the capture does not tell what a layer takes: no memory of its ranks is recorded"
+               ? (ps_said){{"the capture does not tell what a layer takes: no memory of its ranks is recorded",
+                            "采集数据没有说明一层占用多少：未记录各 rank 的内存"}}
            : r == NULL
-               ? "the schedule that ran is not known, and with it how many microbatches are held"
+               ? (ps_said){{"the schedule that ran is not known, and with it how many microbatches are held",
+                            "所运行的调度未知，因而也不知道保有多少 microbatch"}}
            : ps_schedule_chunks(r->schedule, &r->params) > 1 || r->schedule->n_chains > 1
-               ? "which of several chunks takes what of the memory of its rank is not recorded"
-               : NULL;
+               ? (ps_said){{"which of several chunks takes what of the memory of its rank is not recorded",
+                            "未记录多个 chunk 各占所在 rank 的多少内存"}}
+               : (ps_said){{NULL}};
 }
 
 ps_code ps_plan_memory_find(const ps_job_steps *js, const ps_recognised *r,
@@ -186,10 +198,12 @@ ps_code ps_plan_memory_find(const ps_job_steps *js, const ps_recognised *r,
     if (opts->memory_bytes == 0 || (opts->activation_bytes > 0 && opts->layer_bytes > 0)) {
         return PS_OK;
     }
-    const char *why = why_unknown(r, opts->memory_facts);
-    if (why != NULL) {
-        return ps_fail(err, PS_USAGE, "--memory needs --activation-bytes and --layer-bytes: %s",
-                       why);
+    const ps_said why = why_unknown(r, opts->memory_facts);
+    if (why.in[PS_ENGLISH] != NULL) {
+        return ps_fail_said(err, PS_USAGE,
+                            "--memory needs --activation-bytes and --layer-bytes: %s%.0s",
+                            "--memory 需要 --activation-bytes 与 --layer-bytes：%.0s%s",
+                            why.in[PS_ENGLISH], why.in[PS_CHINESE]);
     }
     finding_sizes k = {.js = js, .split = split, .facts = opts->memory_facts};
     k.stages = ps_calloc((size_t)js->n_stages + 1, sizeof *k.stages);

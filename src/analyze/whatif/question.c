@@ -11,6 +11,9 @@
 #define FORMS                                                                                      \
     "give worker=STAGE,REPLICA, stage=N, stage=last, model-stage=N, replica=N, rank=N or "         \
     "kind=NAME (as forward-compute, forward-pp-comm, optimizer)"
+#define FORMS_ZH                                                                                      \
+    "请给出 worker=阶段,副本、stage=N、stage=last、model-stage=N、replica=N、rank=N 或 " \
+    "kind=名称（如 forward-compute、forward-pp-comm、optimizer）"
 
 /* A piece of text that is not terminated. */
 typedef struct piece {
@@ -37,13 +40,15 @@ typedef struct asking {
     ps_err *err;
 } asking;
 
-static ps_code fail_question(asking *a, piece p, const char *why) {
+static ps_code fail_question(asking *a, piece p, const char *english, const char *chinese) {
     int n = (int)(p.n < 80 ? p.n : 80);
-    return ps_fail(a->err, PS_USAGE, "'%.*s': %s", n, p.s, why);
+    return ps_fail_said(a->err, PS_USAGE, "'%.*s': %s%.0s", "“%.*s”：%.0s%s", n, p.s, english,
+                        chinese);
 }
 
 static ps_code read_question_number(asking *a, piece whole, piece p, int64_t *out) {
-    return ps_parse_i64(p.s, p.n, out) && *out >= 0 ? PS_OK : fail_question(a, whole, FORMS);
+    return ps_parse_i64(p.s, p.n, out) && *out >= 0 ? PS_OK
+                                                    : fail_question(a, whole, FORMS, FORMS_ZH);
 }
 
 /* Place and chunk of a stage of the model, place * n_chunks + chunk; SIZE_MAX when there is none. */
@@ -67,8 +72,7 @@ static ps_code fail_worker(asking *a, piece whole, int64_t stage) {
     const ps_lang lang = js->lang;
     char why[256];
     if (stage < js->n_stages) {
-        return fail_question(a, whole,
-                             PS_SAY(lang, "the job has no such worker", "作业中没有这样的 worker"));
+        return fail_question(a, whole, "the job has no such worker", "作业中没有这样的 worker");
     }
     int n = snprintf(
         why, sizeof why,
@@ -86,7 +90,7 @@ static ps_code fail_worker(asking *a, piece whole, int64_t stage) {
             (long long)stage, (long long)stage, n_model_stages(js), at % (size_t)js->n_chunks,
             at / (size_t)js->n_chunks);
     }
-    return fail_question(a, whole, why);
+    return fail_question(a, whole, why, why);
 }
 
 /* The workers with these numbers; -1: any. */
@@ -118,12 +122,15 @@ static ps_code pick_model_stage(asking *a, piece whole, int64_t wanted, ps_job_p
         return fail_question(
             a, whole,
             "which chunk of which stage that is is not known here: the schedule is not, "
-            "or the ops have no chunks; give stage=N, a place in the pipeline");
+            "or the ops have no chunks; give stage=N, a place in the pipeline",
+            "这里无法得知是哪个阶段的哪个 chunk：调度未知，或算子没有 chunk；请给出 stage=N，即流水线中的位置");
     }
     if (at == SIZE_MAX) {
         char why[128];
-        (void)snprintf(why, sizeof why, "the model has the stages 0 to %d", n_model_stages(js) - 1);
-        return fail_question(a, whole, why);
+        (void)snprintf(why, sizeof why,
+                       PS_SAY(js->lang, "the model has the stages 0 to %d", "模型的阶段为 0 至 %d"),
+                       n_model_stages(js) - 1);
+        return fail_question(a, whole, why, why);
     }
     part->chunk_from_1 = (int32_t)(at % (size_t)js->n_chunks) + 1;
     return pick_workers(a, whole, (int64_t)(at / (size_t)js->n_chunks), -1, -1, part);
@@ -149,11 +156,11 @@ static ps_code pick_kind(asking *a, piece whole, piece name, ps_job_part *part) 
         }
     }
     if (part->kinds == 0) {
-        return fail_question(a, whole, "there is no such kind of op");
+        return fail_question(a, whole, "there is no such kind of op", "没有这种算子");
     }
     return a->js == NULL || has_kinds(a->js, part->kinds)
                ? PS_OK
-               : fail_question(a, whole, "the job has no op of that kind");
+               : fail_question(a, whole, "the job has no op of that kind", "作业中没有该种算子");
 }
 
 static ps_code read_question_part(asking *a, piece whole, ps_job_part *part) {
@@ -179,7 +186,7 @@ static ps_code read_question_part(asking *a, piece whole, ps_job_part *part) {
     bool is_replica = piece_is(key, "replica") || piece_is(key, "dp");
     bool is_of_model = piece_is(key, "model-stage");
     if (!is_stage && !is_replica && !is_of_model && !piece_is(key, "rank")) {
-        return fail_question(a, whole, FORMS);
+        return fail_question(a, whole, FORMS, FORMS_ZH);
     }
     ps_code code = read_question_number(a, whole, value, &x);
     if (code == PS_OK && is_of_model) {
@@ -203,7 +210,8 @@ static ps_code read_factor(asking *a, piece whole, piece p, double *out) {
     *out = !is_percent ? share : is_less ? 1 - share / 100 : 1 + share / 100;
     return ok && *out >= 0
                ? PS_OK
-               : fail_question(a, whole, "give a factor behind a colon: 0.5, -10%, +20%");
+               : fail_question(a, whole, "give a factor behind a colon: 0.5, -10%, +20%",
+                               "请在冒号后给出倍数：0.5、-10%、+20%");
 }
 
 static ps_code read_question_parts(asking *a, const char *text, bool is_scale) {
@@ -215,7 +223,8 @@ static ps_code read_question_parts(asking *a, const char *text, bool is_scale) {
         piece what = is_scale ? cut_at(whole, ':', &factor) : whole;
         size_t *n = is_scale ? &a->out->n_scaled : &a->out->n_without;
         if (*n == PS_QUESTION_PARTS) {
-            return fail_question(a, whole, "more than 32 parts in one question");
+            return fail_question(a, whole, "more than 32 parts in one question",
+                                 "一个问题最多 32 项");
         }
         ps_job_scaled *scaled = &a->out->scaled[a->out->n_scaled];
         code = read_question_part(a, what, is_scale ? &scaled->part : &a->out->without[*n]);

@@ -45,9 +45,10 @@ static ps_code place_rank_workers(const ps_reduce_input *in, const ps_rank_timel
         const ps_job_worker worker = {in->ranks[r].rank, (int32_t)place.pp, (int32_t)place.dp,
                                       (int32_t)place.tp};
         if (place.pp < 0 || place.dp < 0 || place.tp < 0) {
-            code =
-                ps_fail(err, PS_NOTHING, "rank %lld has no place in the job: give --pp, --tp, --dp",
-                        (long long)in->ranks[r].rank);
+            code = ps_fail_said(err, PS_NOTHING,
+                                "rank %lld has no place in the job: give --pp, --tp, --dp",
+                                "rank %lld 在作业中没有位置：请给出 --pp、--tp、--dp",
+                                (long long)in->ranks[r].rank);
         } else {
             insert_worker(j, &worker, ranks[r].timeline);
         }
@@ -64,7 +65,8 @@ ps_code ps_rank_steps_make(const ps_reduce_input *in, const ps_rank_timeline *ra
     bool ok = j.timelines != NULL && j.workers != NULL;
     ps_code code = ok ? place_rank_workers(in, ranks, &j, err) : ps_fail_nomem(err);
     if (code == PS_OK && j.n == 0) {
-        code = ps_fail(err, PS_NOTHING, "no rank has a timeline of its ops");
+        code = ps_fail_said(err, PS_NOTHING, "no rank has a timeline of its ops",
+                            "没有 rank 有算子时间线");
     }
     if (code == PS_OK) {
         bool with_starts = in->opts->split != NULL; /* a plan draws what was measured */

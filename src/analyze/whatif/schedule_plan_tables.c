@@ -202,8 +202,9 @@ static ps_code find_wanted(const ps_schedule_plans *s, int64_t wanted, size_t *r
     int64_t last = first + (int64_t)s->n - 1;
     int64_t number = wanted > 0 ? wanted : 1;
     if (wanted > last) {
-        return ps_fail(err, PS_USAGE, "--row %lld: there are %lld plans", (long long)wanted,
-                       (long long)(last > 0 ? last : 0));
+        return ps_fail_said(err, PS_USAGE, "--row %lld: there are %lld plans",
+                            "--row %lld：共有 %lld 个方案", (long long)wanted,
+                            (long long)(last > 0 ? last : 0));
     }
     *row = last >= number ? (size_t)(number - first) : SIZE_MAX;
     return PS_OK;

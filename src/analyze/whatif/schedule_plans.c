@@ -304,7 +304,9 @@ static ps_code find_plan(making *k, const ps_sim_plan *plan, int32_t n_chunks) {
     ps_err why = PS_ERR_INIT;
     if (is_planned_by_graph(k, schedule)) {
         return k->p->is_misfit
-                   ? leave_schedule_out(k, schedule->name, n_chunks, "no split keeps the limits")
+                   ? leave_schedule_out(
+                         k, schedule->name, n_chunks,
+                         PS_SAY(k->opts->lang, "no split keeps the limits", "没有满足限制的划分"))
                    : add_graph_plan(k, plan);
     }
     ps_code code =
@@ -314,7 +316,7 @@ static ps_code find_plan(making *k, const ps_sim_plan *plan, int32_t n_chunks) {
         found.layers = NULL;
         code = add_plan(k, plan, layers, (double)found.step_ns + k->out->rest_ns, &found);
     } else if (code == PS_NOTHING) {
-        code = leave_schedule_out(k, schedule->name, n_chunks, why.msg);
+        code = leave_schedule_out(k, schedule->name, n_chunks, ps_err_text(k->opts->lang, &why));
     } else if (k->err != NULL) {
         *k->err = why;
     }
@@ -330,16 +332,23 @@ static void find_reason(const making *k, const ps_schedule *schedule,
     int64_t n_pieces = (int64_t)n_chunks / ways_of(schedule) * params->n_stages;
     out[0] = '\0';
     if (schedule->check(params, &why) != PS_OK) {
-        (void)snprintf(out, 512, "%s", why.msg);
+        (void)snprintf(out, 512, "%s", ps_err_text(k->opts->lang, &why));
     } else if (schedule->splits && !k->has_weights) {
-        (void)snprintf(out, 512,
-                       "it splits backwards, and weight gradients were not measured apart: "
-                       "--weight-share PCT says what they are of a backward");
+        (void)snprintf(
+            out, 512,
+            PS_SAY(k->opts->lang,
+                   "it splits backwards, and weight gradients were not measured apart: "
+                   "--weight-share PCT says what they are of a backward",
+                   "它拆分反向，而权重梯度未单独测量：用 --weight-share PCT 给出其占反向的比例"));
     } else if (n_pieces > k->p->n_layers) {
-        (void)snprintf(out, 512, "it cuts the model into %lld pieces, and there are %d layers",
+        (void)snprintf(out, 512,
+                       PS_SAY(k->opts->lang,
+                              "it cuts the model into %lld pieces, and there are %d layers",
+                              "它将模型切为 %lld 份，而只有 %d 层"),
                        (long long)n_pieces, (int)k->p->n_layers);
     } else if (n_pieces > MOST_PIECES) {
-        (void)snprintf(out, 512, "more than %d pieces", MOST_PIECES);
+        (void)snprintf(out, 512, PS_SAY(k->opts->lang, "more than %d pieces", "超过 %d 份"),
+                       MOST_PIECES);
     }
 }
 
@@ -359,8 +368,10 @@ static ps_code plan_schedule(making *k, const ps_schedule *schedule,
     ps_code code = PS_OK;
     if (most > 0 && held > (double)most) {
         (void)snprintf(why, sizeof why,
-                       "it holds %.3g microbatches of activations (--max-activations %lld)", held,
-                       (long long)most);
+                       PS_SAY(k->opts->lang,
+                              "it holds %.3g microbatches of activations (--max-activations %lld)",
+                              "其保有 %.3g 个 microbatch 的激活（--max-activations %lld）"),
+                       held, (long long)most);
         code = leave_schedule_out(k, schedule->name, n_chunks, why);
     } else {
         code = find_plan(k, plan, n_chunks);

@@ -13,14 +13,15 @@
 
 /* --- what was given -------------------------------------------------------------------------------------------------- */
 
-static ps_code fail_split(const char *split, const char *why, ps_err *err) {
-    return ps_fail(err, PS_USAGE, "'%.80s': %s", split, why);
+static ps_code fail_split(const char *split, ps_said why, ps_err *err) {
+    return ps_fail_said(err, PS_USAGE, "'%.80s': %s%.0s", "“%.80s”：%.0s%s", split,
+                        why.in[PS_ENGLISH], why.in[PS_CHINESE]);
 }
 
 ps_code ps_split_plan_read(const char *split, int32_t n_stages, ps_split_plan *p, ps_err *err) {
     *p = (ps_split_plan){.n_stages = n_stages};
     if (n_stages > PS_PLAN_STAGES) {
-        return ps_fail(err, PS_RANGE, "more than %d stages", PS_PLAN_STAGES);
+        return ps_fail_said(err, PS_RANGE, "more than %d stages", "超过 %d 个阶段", PS_PLAN_STAGES);
     }
     const char *at = split;
     int32_t n = 0;
@@ -29,11 +30,14 @@ ps_code ps_split_plan_read(const char *split, int32_t n_stages, ps_split_plan *p
         int64_t layers = 0;
         if (!ps_parse_i64(at, length, &layers) || layers < 0 || layers > 4096) {
             return fail_split(
-                split, "give the layers of each stage (8,8,8,8), or of the whole model (32)", err);
+                split,
+                ((ps_said){{"give the layers of each stage (8,8,8,8), or of the whole model (32)",
+                            "请给出各阶段的层数（8,8,8,8），或整个模型的层数（32）"}}),
+                err);
         }
         if (n == p->n_stages) {
-            return ps_fail(err, PS_USAGE, "'%.80s': the job has %d stages", split,
-                           (int)p->n_stages);
+            return ps_fail_said(err, PS_USAGE, "'%.80s': the job has %d stages",
+                                "“%.80s”：作业有 %d 个阶段", split, (int)p->n_stages);
         }
         p->now[n++] = (int32_t)layers;
         at += length + (at[length] == ',');
@@ -41,7 +45,9 @@ ps_code ps_split_plan_read(const char *split, int32_t n_stages, ps_split_plan *p
     if (n == 1 && p->n_stages > 1) {
         int32_t all = p->now[0];
         if (all % p->n_stages != 0) {
-            return fail_split(split, "not the same number on each stage: give them one by one",
+            return fail_split(split,
+                              ((ps_said){{"not the same number on each stage: give them one by one",
+                                          "各阶段层数不同：请逐个给出"}}),
                               err);
         }
         for (n = 0; n < p->n_stages; n++) {
@@ -49,12 +55,13 @@ ps_code ps_split_plan_read(const char *split, int32_t n_stages, ps_split_plan *p
         }
     }
     if (n != p->n_stages) {
-        return ps_fail(err, PS_USAGE, "'%.80s': the job has %d stages", split, (int)p->n_stages);
+        return ps_fail_said(err, PS_USAGE, "'%.80s': the job has %d stages",
+                            "“%.80s”：作业有 %d 个阶段", split, (int)p->n_stages);
     }
     for (int32_t s = 0; s < p->n_stages; s++) {
         p->n_layers += p->now[s];
     }
-    return p->n_layers > 0 ? PS_OK : fail_split(split, "no layer", err);
+    return p->n_layers > 0 ? PS_OK : fail_split(split, ((ps_said){{"no layer", "没有层"}}), err);
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
@@ -121,7 +128,9 @@ static ps_code find_split_pieces(ps_split_plan *p, const ps_split_shape *shape, 
         }
     }
     if (n == 0) {
-        return fail_split(split, "no stage between the ends has a layer", err);
+        return fail_split(
+            split, ((ps_said){{"no stage between the ends has a layer", "两端之间没有阶段含有层"}}),
+            err);
     }
     p->layer_ns = (double)ps_median_i64(of_layer, n);
     p->spread = between ? (double)(of_layer[n - 1] - of_layer[0]) / p->layer_ns : 0;
@@ -216,8 +225,9 @@ static ps_code fail_limits(measured *x, ps_err *err) {
     }
     p->is_misfit = true;
     return alike && x->most[0] >= 0
-               ? ps_fail(err, PS_USAGE, "%d layers do not fit on %d stages of at most %d",
-                         (int)p->n_layers, (int)p->n_stages, (int)x->most[0])
+               ? ps_fail_said(err, PS_USAGE, "%d layers do not fit on %d stages of at most %d",
+                              "%d 层放不进 %d 个最多 %d 层的阶段", (int)p->n_layers,
+                              (int)p->n_stages, (int)x->most[0])
                : PS_OK;
 }
 

@@ -195,7 +195,8 @@ static bool is_recognised(const planning *k) {
 /* Where every stage has one chunk, and the labels say so, the order that ran tells all that plans are compared with. */
 static ps_code take_unnamed(planning *k, ps_err *err) {
     ps_ran *ran = &k->ran;
-    (void)ps_unrecognised_text(ran->r.schedule, ps_recognised_agreement(&ran->r), k->why_unnamed);
+    (void)ps_unrecognised_text(k->chart->lang, ran->r.schedule, ps_recognised_agreement(&ran->r),
+                               k->why_unnamed);
     k->is_known = k->chart->labels_are_exact && ran->r.schedule->n_chunks == 1 &&
                   ran->r.schedule->n_chains <= 1 && k->js->n_stages <= PS_PLAN_STAGES;
     ran->is_unnamed = true;
@@ -213,7 +214,10 @@ static ps_code recognise_own(planning *k, ps_err *err) {
     k->is_known = code == PS_OK && k->ran.r.params.n_stages == k->js->n_stages;
     if (!k->is_known) {
         (void)snprintf(k->why, sizeof k->why, "%s",
-                       code != PS_OK ? why.msg : "its schedule has another number of stages");
+                       code != PS_OK
+                           ? ps_err_text(k->chart->lang, &why)
+                           : PS_SAY(k->chart->lang, "its schedule has another number of stages",
+                                    "其调度的阶段数不同"));
     }
     if (code == PS_NOMEM) {
         return ps_fail_nomem(err);

@@ -351,10 +351,12 @@ static ps_code find_layers(search *x, bool *is_proven) {
     code = code == PS_OK && x->best_ns != INT64_MAX ? improve_split(x) : code;
     code = code == PS_OK ? search_allowed(x, is_proven) : code;
     if (code == PS_OK && x->best_ns == INT64_MAX) {
-        return ps_fail(x->err, PS_NOTHING,
-                       *is_proven ? "no split of %d layers keeps the limits"
-                                  : "no split of %d layers was found that keeps the limits",
-                       (int)x->judge->n_layers);
+        return *is_proven
+                   ? ps_fail_said(x->err, PS_NOTHING, "no split of %d layers keeps the limits",
+                                  "%d 层没有满足限制的划分", (int)x->judge->n_layers)
+                   : ps_fail_said(x->err, PS_NOTHING,
+                                  "no split of %d layers was found that keeps the limits",
+                                  "%d 层未找到满足限制的划分", (int)x->judge->n_layers);
     }
     return code;
 }

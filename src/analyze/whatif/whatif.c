@@ -177,7 +177,7 @@ static ps_code measure_parts(ps_whatif *w, bool *in, ps_err *err) {
         code = ask_questions(&q, err);
     }
     if (code == PS_OK && !(w->ideal_ns > 0)) {
-        code = ps_fail(err, PS_NOTHING, "no op takes any time");
+        code = ps_fail_said(err, PS_NOTHING, "no op takes any time", "没有算子占用时间");
     }
     if (code == PS_OK) {
         find_worst(w);

@@ -51,8 +51,10 @@ void ps_clock_doubts_say(ps_clock_doubt *doubts, size_t n_lists, ps_job_steps *j
     char other[96];
     (void)snprintf(
         js->clocks_apart, sizeof js->clocks_apart,
-        "the clocks of %s and of %s are %s or more apart: %u of %u transfers end on one of "
-        "them before they begin on the other",
-        ps_job_describe_worker(a, who), ps_job_describe_worker(b, other),
+        PS_SAY(js->lang,
+               "the clocks of %s and of %s are %s or more apart: %u of %u transfers end on one of "
+               "them before they begin on the other",
+               "%s 与 %s 的时钟相差 %s 或更多：%u/%u 次传输在一方结束时另一方尚未开始"),
+        ps_job_describe_worker(js->lang, a, who), ps_job_describe_worker(js->lang, b, other),
         ps_ns_text_of(worst->most_ns).text, (unsigned)worst->n_apart, (unsigned)worst->n);
 }

@@ -204,8 +204,8 @@ static bool fail_count(making *k, uint32_t worker, ps_worker_op kind, uint32_t n
     (void)snprintf(k->why, sizeof k->why,
                    PS_SAY(k->js->lang, "%s has %u %s for %u %s that need one",
                           "%s 有 %u 个 %s，而 %u 个 %s 各需一个"),
-                   ps_job_describe_worker(&k->js->workers[worker], who), n, ps_worker_op_name(kind),
-                   wanted, ps_worker_op_name(of));
+                   ps_job_describe_worker(k->js->lang, &k->js->workers[worker], who), n,
+                   ps_worker_op_name(kind), wanted, ps_worker_op_name(of));
     return false;
 }
 
@@ -338,9 +338,9 @@ static bool fail_unequal(making *k, uint32_t worker, uint32_t other, ps_worker_o
     char than[96];
     (void)snprintf(k->why, sizeof k->why,
                    PS_SAY(k->js->lang, "%s has %u %s, %s has %u", "%s 有 %u 个 %s，%s 有 %u 个"),
-                   ps_job_describe_worker(&k->js->workers[worker], who),
+                   ps_job_describe_worker(k->js->lang, &k->js->workers[worker], who),
                    timeline_count_of(k, worker, kind), ps_worker_op_name(kind),
-                   ps_job_describe_worker(&k->js->workers[other], than),
+                   ps_job_describe_worker(k->js->lang, &k->js->workers[other], than),
                    timeline_count_of(k, other, kind));
     return false;
 }
@@ -510,7 +510,7 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
             char who[96];
             (void)snprintf(k->why, sizeof k->why,
                            PS_SAY(k->js->lang, "%s computes nothing", "%s 没有计算"),
-                           ps_job_describe_worker(&k->js->workers[w], who));
+                           ps_job_describe_worker(k->js->lang, &k->js->workers[w], who));
         }
         ok = ok && connect_worker(k, g, ops, w);
     }
@@ -524,7 +524,8 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
                        PS_SAY(k->js->lang, "%s %u of %s waits for itself, through %zu others",
                               "算子 %s %u（%s）循环等待自身，途经另外 %zu 个"),
                        ps_worker_op_name((ps_worker_op)op->kind), (unsigned)op->order,
-                       ps_job_describe_worker(&k->js->workers[op->worker], who), circle.n - 1);
+                       ps_job_describe_worker(k->js->lang, &k->js->workers[op->worker], who),
+                       circle.n - 1);
         code = PS_OK;
         ok = false;
     }

@@ -316,8 +316,10 @@ static ps_code make_peers(void *context, ps_cached *out, ps_err *err) {
         }
         size_t n = keep_gathered(&g);
         if (code == PS_OK && n < c->n) { /* what is kept under the names of all must be of all */
-            code = ps_fail(err, PS_NOTHING,
-                           "a rank has left the memory meanwhile, for others that were asked for");
+            code =
+                ps_fail_said(err, PS_NOTHING,
+                             "a rank has left the memory meanwhile, for others that were asked for",
+                             "有 rank 已被移出内存，为其他请求的 rank 让位");
         }
         peers = code == PS_OK ? ps_peers_new(g.ranks, n, err) : NULL;
         for (size_t i = 0; i < n; i++) {

@@ -39,7 +39,8 @@ const ps_route *ps_route_find(const char *method, const char *path, bool *other_
 void ps_route_answer(const ps_route *route, const ps_request *q, ps_reply *r) {
     route->answer(q, r);
     if (!ps_buf_ok(&r->body)) {
-        ps_reply_fail(r, 507, "not enough memory for this reply: ask for less of it");
+        ps_reply_say(r, 507, "not enough memory for this reply: ask for less of it",
+                     "内存不足以答复：请缩小请求范围");
     }
 }
 

@@ -300,7 +300,7 @@ static void run_job(ps_job *job) {
 
 static void drop_job(ps_job *job) {
     ps_exchange *e = (ps_exchange *)((char *)job - offsetof(ps_exchange, job));
-    ps_reply_fail(e->reply, 503, "the server is being stopped");
+    ps_reply_say(e->reply, 503, "the server is being stopped", "服务器正在停止");
     MHD_resume_connection(e->mhd);
 }
 

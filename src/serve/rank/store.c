@@ -197,7 +197,7 @@ static ps_loaded *read_store_rank(ps_store *s, size_t i, size_t n_threads, ps_er
     }
     if (ps_trace_slices(trace)->n == 0 && ps_trace_counters(trace)->n == 0) {
         ps_trace_free(trace);
-        (void)ps_fail_file(err, PS_NOTHING, src.path, "holds no events");
+        (void)ps_fail_file_said(err, PS_NOTHING, src.path, "holds no events", "没有事件");
         return NULL;
     }
     return ps_loaded_new(trace, err);
@@ -366,7 +366,8 @@ static ps_code start_threads(ps_store *s, ps_err *err) {
         s->n_started++;
     }
     return s->n_started > 0 ? PS_OK
-                            : ps_fail(err, PS_NOMEM, "no thread can be started for reading");
+                            : ps_fail_said(err, PS_NOMEM, "no thread can be started for reading",
+                                           "无法启动读取线程");
 }
 
 ps_store *ps_store_new(const char *const *paths, size_t n_paths, const ps_store_opts *opts,

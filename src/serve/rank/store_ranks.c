@@ -166,9 +166,11 @@ static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_
                                  "此处没有采集数据，但有 %.0s%s", instead.in[PS_ENGLISH],
                                  instead.in[PS_CHINESE]);
     }
-    return ps_fail_file(err, PS_NOTHING, n_paths > 0 ? paths[0] : "",
-                        "no profile is there: give a profile, or a folder that holds some "
-                        "(`pipescope formats` lists what is read)");
+    return ps_fail_file_said(
+        err, PS_NOTHING, n_paths > 0 ? paths[0] : "",
+        "no profile is there: give a profile, or a folder that holds some "
+        "(`pipescope formats` lists what is read)",
+        "此处没有采集数据：请给出一份采集数据，或含有采集数据的目录（`pipescope formats` 列出可读取的格式）");
 }
 
 /* Behind the ranks that are there; they do not count yet. Room for one more, which is none. */

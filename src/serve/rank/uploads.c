@@ -117,8 +117,9 @@ ps_code ps_uploads_close(ps_uploads *u, size_t cluster, ps_err *err) {
 
 static ps_code fail_upload(const char *what, ps_err *err) {
     char text[128] = "";
-    return ps_fail(err, PS_IO, "cannot %s what is sent: %s; TMPDIR can name another place", what,
-                   ps_errno_text(errno, text, sizeof text));
+    return ps_fail_said(err, PS_IO, "cannot %s what is sent: %s; TMPDIR can name another place",
+                        "无法%.0s写入所上传的文件：%s；可用 TMPDIR 指定其他位置", what,
+                        ps_errno_text(errno, text, sizeof text));
 }
 
 /* The path of a file in its folder. NULL: memory is out. */
@@ -144,7 +145,8 @@ static ps_code make_upload_file(ps_upload *up, ps_err *err) {
     up->unfinished[0] = ps_unfinished_add(up->path);
     up->unfinished[1] = ps_unfinished_add(up->folder);
     if (up->unfinished[0] < 0 || up->unfinished[1] < 0) {
-        return ps_fail(err, PS_RANGE, "too many files are written at once");
+        return ps_fail_said(err, PS_RANGE, "too many files are written at once",
+                            "同时写入的文件过多");
     }
     up->fd = open(up->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return up->fd >= 0 ? PS_OK : fail_upload("keep", err);
@@ -160,10 +162,10 @@ ps_upload *ps_upload_begin(ps_uploads *u, ps_err *err) {
         .of = u, .fd = -1, .unfinished = {-1, -1}, .cluster = SIZE_MAX, .is_held = true};
     (void)pthread_mutex_lock(&u->lock);
     bool fits = u->n < MOST_UPLOADS;
-    ps_code code =
-        fits ? make_upload_file(up, err)
-             : ps_fail(err, PS_RANGE, "%d files that were sent are open: close one of them first",
-                       MOST_UPLOADS);
+    ps_code code = fits ? make_upload_file(up, err)
+                        : ps_fail_said(err, PS_RANGE,
+                                       "%d files that were sent are open: close one of them first",
+                                       "已打开 %d 个上传的文件：请先关闭其中一个", MOST_UPLOADS);
     up->next = u->first;
     u->first = up;
     u->n++;
@@ -185,9 +187,11 @@ ps_code ps_upload_add(ps_upload *up, const char *bytes, size_t n, ps_err *err) {
     u->bytes += fits ? n : 0;
     (void)pthread_mutex_unlock(&u->lock);
     if (!fits) {
-        return ps_fail(err, PS_RANGE,
-                       "there is no room for this file: all that are sent stay below --memory "
-                       "together; close another one, or open it by its path");
+        return ps_fail_said(
+            err, PS_RANGE,
+            "there is no room for this file: all that are sent stay below --memory "
+            "together; close another one, or open it by its path",
+            "没有空间容纳该文件：全部上传的文件合计须在 --memory 之内；请关闭另一个，或按路径打开它");
     }
     while (n > 0) {
         ssize_t written = write(up->fd, bytes, n);
@@ -212,11 +216,12 @@ static ps_code name_upload(ps_upload *up, const char *plain, const char **path, 
     char *to = up->folder != NULL ? upload_path(up, plain) : NULL;
     int unfinished = to != NULL ? ps_unfinished_add(to) : -1;
     if (up->folder == NULL) {
-        code = ps_fail(err, PS_BUSY, "the server ends");
+        code = ps_fail_said(err, PS_BUSY, "the server ends", "服务器即将结束");
     } else if (to == NULL) {
         code = ps_fail_nomem(err);
     } else if (unfinished < 0) {
-        code = ps_fail(err, PS_RANGE, "too many files are written at once");
+        code =
+            ps_fail_said(err, PS_RANGE, "too many files are written at once", "同时写入的文件过多");
     } else if (rename(up->path, to) != 0) {
         code = fail_upload("name", err);
     }
@@ -245,10 +250,11 @@ ps_code ps_upload_end(ps_upload *up, const char *name, const char **path, ps_err
         plain[n] = is_plain(from[n]) && (n > 0 || from[n] != '.') ? from[n] : '_';
     }
     plain[n] = '\0';
-    if (n == 0 || up->bytes == 0) {
-        return ps_fail(err, PS_USAGE, "%s",
-                       n == 0 ? "say what the file is called, as parameter name"
-                              : "the file is empty");
+    if (n == 0) {
+        return ps_fail(err, PS_USAGE, "say what the file is called, as parameter name");
+    }
+    if (up->bytes == 0) {
+        return ps_fail_said(err, PS_USAGE, "the file is empty", "文件为空");
     }
     ps_code code = close(up->fd) == 0 ? PS_OK : fail_upload("keep", err);
     up->fd = -1;

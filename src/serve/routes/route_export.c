@@ -108,10 +108,11 @@ static void answer_export(const ps_request *q, ps_reply *r) {
         ps_trace *t = ps_subset_trace(l, &what, &err);
         ps_code code = t != NULL ? write_trace(q, r, t, k, &err) : err.code;
         if (is_full(&r->body)) {
-            ps_reply_fail(r, 413,
-                          "the span is more than %zu MiB as a file; choose a shorter one, or "
-                          "fewer lanes",
-                          MAX_BYTES >> 20);
+            ps_reply_say(r, 413,
+                         "the span is more than %zu MiB as a file; choose a shorter one, or "
+                         "fewer lanes",
+                         "该区间写成文件超过 %zu MiB；请选择更短的区间或更少的泳道",
+                         MAX_BYTES >> 20);
         } else if (code == PS_RANGE) {
             ps_reply_fail(r, 413, "%s", ps_err_text(r->lang, &err));
         } else if (!ps_buf_ok(&r->body)) {

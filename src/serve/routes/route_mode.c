@@ -21,10 +21,12 @@ static const ps_analysis *find_mode(ps_reply *r, const char *name, bool has_base
         ps_reply_fail(r, 404, "there is no mode '%.80s': see pipescope modes", name);
         a = NULL;
     } else if (a->baseline != NULL && !has_baseline) {
-        ps_reply_fail(r, 400,
-                      "%s compares with another capture that is served: baseline=N, its number "
-                      "(pipescope serve NEW --baseline OLD)",
-                      a->name);
+        ps_reply_say(
+            r, 400,
+            "%s compares with another capture that is served: baseline=N, its number "
+            "(pipescope serve NEW --baseline OLD)",
+            "%s 与服务器上的另一份采集数据对比：baseline=N，即其编号（pipescope serve 新采集 --baseline 基线）",
+            a->name);
         a = NULL;
     }
     return a;

@@ -165,8 +165,8 @@ static bool add_unions(measure *m) {
 /* What the cache keeps. */
 typedef struct stats {
     ps_table *table;
-    ps_buf totals; /* members of the reply */
-    char note[160];
+    ps_buf totals;  /* members of the reply */
+    uint64_t n_cut; /* slices that reach beyond the box */
 } stats;
 
 static void free_stats(void *value) {
@@ -214,11 +214,7 @@ static stats *stats_of(const measure *m) {
         free_stats(x);
         return NULL;
     }
-    if (m->n_cut > 0) {
-        (void)snprintf(x->note, sizeof x->note,
-                       "%llu of these reach beyond the box: what lies inside counts",
-                       (unsigned long long)m->n_cut);
-    }
+    x->n_cut = m->n_cut;
     return x;
 }
 
@@ -251,9 +247,15 @@ static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
                                    : ps_fail_nomem(&err);
     if (code == PS_OK) {
         const stats *x = value;
-        const char *note = x->note;
+        char text[160];
+        const char *note = text;
+        (void)snprintf(text, sizeof text,
+                       PS_SAY(r->lang,
+                              "%llu of these reach beyond the box: what lies inside counts",
+                              "其中 %llu 个超出选框：只计入框内部分"),
+                       (unsigned long long)x->n_cut);
         ps_table_extra extra = {
-            .notes = &note, .n_notes = note[0] != '\0', .members = ps_buf_str(&x->totals)};
+            .notes = &note, .n_notes = x->n_cut > 0, .members = ps_buf_str(&x->totals)};
         ps_put_table_with(q, r, x->table, &extra);
     } else {
         ps_reply_err(r, &err);

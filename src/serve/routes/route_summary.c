@@ -11,6 +11,7 @@
 #include "serve/http/route.h"
 
 typedef struct asked {
+    ps_lang lang;
     size_t cluster;
     ps_layout layout;
     bool is_given;        /* the layout, or sizes: a job of its own, as charts and tables take it */
@@ -67,7 +68,7 @@ static void take_collected(const ps_request *q, const ps_modes *m, asked *a) {
 
 /* A capture without metadata still has places: sizes are then what was given. */
 static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err) {
-    ps_modes_ask modes = {.cluster = a->cluster, .opts = {.step_id = -1}};
+    ps_modes_ask modes = {.cluster = a->cluster, .opts = {.step_id = -1, .lang = a->lang}};
     const ps_modes *m = NULL;
     ps_view_set_analyses(q, PS_SET_LAYOUT, &modes);
     ps_code code = ps_modes_get(q, &modes, &m, err);
@@ -100,8 +101,11 @@ static size_t check_collected(const asked *a, ps_layout_problem *out) {
     if (!is_own && a->is_collected && a->world_size > 0 && n != a->world_size) {
         out->kind = "world-size";
         (void)snprintf(out->text, sizeof out->text,
-                       "the sizes in the capture make %" PRId64
-                       " ranks, and its world_size is %" PRId64 ": give them",
+                       PS_SAY(a->lang,
+                              "the sizes in the capture make %" PRId64
+                              " ranks, and its world_size is %" PRId64 ": give them",
+                              "采集数据中的并行规模得出 %" PRId64
+                              " 个 rank，而其 world_size 为 %" PRId64 "：请给出它们"),
                        n, a->world_size);
         return 1;
     }
@@ -244,7 +248,7 @@ static bool put_summary_reply_places(const ps_request *q, const asked *a, ps_jso
 }
 
 static void answer_summary_reply(const ps_request *q, ps_reply *r) {
-    asked a = {.layout = PS_LAYOUT_MEGATRON};
+    asked a = {.lang = ps_param_lang(q), .layout = PS_LAYOUT_MEGATRON};
     ps_err err = PS_ERR_INIT;
     ps_layout_problem problems[PS_LAYOUT_PROBLEMS];
     if (!ask_summary_reply(q, r, &a)) {
@@ -254,7 +258,7 @@ static void answer_summary_reply(const ps_request *q, ps_reply *r) {
         ps_reply_err(r, &err);
         return;
     }
-    size_t n = ps_layout_check(a.layout, &a.sizes, a.n_ranks, problems);
+    size_t n = ps_layout_check(a.lang, a.layout, &a.sizes, a.n_ranks, problems);
     n += n < PS_LAYOUT_PROBLEMS ? check_collected(&a, &problems[n]) : 0;
     ps_json w = ps_json_to(&r->body);
     ps_json *j = &w;

@@ -1,6 +1,7 @@
 /* GET /api/views: what views there are; GET /api/view: one of them. */
 #include <string.h>
 
+#include "analyze/core/analysis_options.h"
 #include "analyze/views/view.h"
 #include "serve/cluster/cluster_views.h"
 #include "serve/cluster/modes.h"
@@ -86,6 +87,9 @@ static void put_view_reply_key(const ps_request *q, const ps_view_input *in, con
     const char *rank = ps_param_text(q, "rank");
     ps_buf_addf(out, "view %s %s %lld %lld", view->name, rank, (long long)in->from_ns,
                 (long long)in->to_ns);
+    if ((view->uses & PS_VIEW_SAYS) != 0) {
+        ps_buf_addf(out, " %s", ps_analysis_langs[in->lang]);
+    }
     for (size_t i = 0; i < view->n_params; i++) {
         const char *value = ps_param_text(q, view->params[i].name);
         ps_buf_add_char(out, ' ');
@@ -180,7 +184,8 @@ static void say_missing(ps_reply *r, const ps_modes *m, const char *table) {
             return;
         }
     }
-    ps_reply_fail(r, 409, "the profiles have nothing for the table %s", table);
+    ps_reply_say(r, 409, "the profiles have nothing for the table %s", "采集数据中没有表 %s 的内容",
+                 table);
 }
 
 static void put_cluster_view(const ps_request *q, ps_reply *r, const ps_job_view *view,

@@ -53,7 +53,8 @@ static void put_whatif_page(const ps_request *q, ps_reply *r, ps_lang lang, cons
     ps_whatif_view view = {.lang = lang, .title = "", .job = ps_result_table(&w->result, "whatif")};
     ps_buf members = {0};
     if (view.job == NULL) {
-        ps_reply_fail(r, 409, "The ops of this job do not tell who waits for whom.");
+        ps_reply_say(r, 409, "The ops of this job do not tell who waits for whom.",
+                     "该作业的算子没有说明谁在等待谁。");
     } else if (!put_whatif_members(&view, &members)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
     } else {
@@ -68,7 +69,8 @@ static void put_whatif_timeline(ps_reply *r, const ps_whatifs *w) {
     r->body.max = MAX_TIMELINE_BYTES;
     ps_code code = timeline != NULL
                        ? ps_write_ops_trace_to(timeline, &r->body, &err)
-                       : ps_fail(&err, PS_NOTHING, "There is no timeline of this question.");
+                       : ps_fail_said(&err, PS_NOTHING, "There is no timeline of this question.",
+                                      "该问题没有时间线。");
     if (code != PS_OK) {
         ps_reply_err(r, &err);
         return;
@@ -103,7 +105,8 @@ static void put_plan_page(const ps_request *q, ps_reply *r, ps_lang lang, const 
     const ps_table *plan = ps_result_table(&w->result, "plan");
     ps_buf members = {0};
     if (plan == NULL) {
-        ps_reply_fail(r, 409, "The ops of this job do not tell what its stages take.");
+        ps_reply_say(r, 409, "The ops of this job do not tell what its stages take.",
+                     "该作业的算子没有说明各阶段耗时。");
     } else if (!put_plan_members(lang, plan, &members)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
     } else {

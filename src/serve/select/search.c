@@ -191,9 +191,11 @@ static ps_code find_slices(pass *p, ps_err *err) {
     case PS_NOMEM:
         return ps_fail_nomem(err);
     default:
-        return ps_fail(err, PS_USAGE,
-                       "this expression takes too long on so many texts; search for less at once, "
-                       "or without arguments");
+        return ps_fail_said(
+            err, PS_USAGE,
+            "this expression takes too long on so many texts; search for less at once, "
+            "or without arguments",
+            "该表达式在这么多文本上耗时过长；请缩小查找范围，或不查参数");
     }
 }
 

@@ -94,10 +94,11 @@ static ps_code copy_slices(copy *c, ps_err *err) {
             continue;
         }
         if (c->n >= PS_SUBSET_MAX_SLICES) {
-            return ps_fail(err, PS_RANGE,
-                           "the span holds more than %u slices; choose a shorter one, "
-                           "or fewer lanes",
-                           PS_SUBSET_MAX_SLICES);
+            return ps_fail_said(err, PS_RANGE,
+                                "the span holds more than %u slices; choose a shorter one, "
+                                "or fewer lanes",
+                                "该区间的切片超过 %u 个；请选择更短的区间或更少的泳道",
+                                PS_SUBSET_MAX_SLICES);
         }
         int64_t start = c->s->start_ns[i] + c->origin_ns;
         uint32_t to = ps_builder_slice_in(

@@ -42,7 +42,10 @@ static void add_unlike_step(ps_buf *out, const ps_chart *chart, const ps_chart_g
     int64_t median_ns = n > 0 ? ps_median_i64(times, n) : 0;
     int64_t apart_ns = drawn_ns > median_ns ? drawn_ns - median_ns : median_ns - drawn_ns;
     if (n > 1 && apart_ns > median_ns / 100 * UNLIKE_PERCENT) {
-        ps_buf_addf(out, "The step drawn takes %s, the median of its pipeline's steps %s.\n",
+        ps_buf_addf(out,
+                    PS_SAY(chart->lang,
+                           "The step drawn takes %s, the median of its pipeline's steps %s.\n",
+                           "所绘 step 耗时 %s，其流水线各 step 的中位数为 %s。\n"),
                     ps_ns_text_of(drawn_ns).text, ps_ns_text_of(median_ns).text);
     }
     ps_free(times);
@@ -70,7 +73,10 @@ void ps_chart_note(const ps_chart *chart, int64_t step, int32_t pipeline, ps_buf
     if (ok && (groups.n_steps > 1 || n_pipelines > 1)) {
         ps_buf_addf(
             out,
-            "One of %zu step%s and %zu pipeline%s; pipescope chart PATH --step N --pipeline N draws another.\n",
+            PS_SAY(
+                chart->lang,
+                "One of %zu step%s and %zu pipeline%s; pipescope chart PATH --step N --pipeline N draws another.\n",
+                "共 %zu 个 step%.0s、%zu 条流水线%.0s；用 pipescope chart PATH --step N --pipeline N 绘制其他。\n"),
             groups.n_steps, groups.n_steps == 1 ? "" : "s", n_pipelines,
             n_pipelines == 1 ? "" : "s");
     }

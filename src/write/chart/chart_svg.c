@@ -205,25 +205,32 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
         ps_buf_addf(&line, "%s · ", chart->labels);
     }
     if (chart->is_aligned) {
-        ps_buf_add_str(&line, "clocks aligned · ");
+        ps_buf_add_str(&line, PS_SAY(chart->lang, "clocks aligned · ", "时钟已对齐 · "));
     }
     ps_buf_addf(&line, "step %lld · ", (long long)p->rows.step);
     if (p->rows.several_pipelines) {
-        ps_buf_addf(&line, "pipeline %d · ", (int)p->rows.pipeline);
+        ps_buf_addf(&line, PS_SAY(chart->lang, "pipeline %d · ", "流水线 %d · "),
+                    (int)p->rows.pipeline);
     }
     if (p->rows.is_untold) {
-        ps_buf_addf(&line, "%s · bubble not told", length);
+        ps_buf_addf(&line, PS_SAY(chart->lang, "%s · bubble not told", "%s · 不给出空泡"), length);
     } else {
-        ps_buf_addf(&line, "%s · bubble %s%.1f %%", length, chart->is_at_most ? "at most " : "",
+        ps_buf_addf(&line, PS_SAY(chart->lang, "%s · bubble %s%.1f %%", "%s · 空泡 %s%.1f %%"),
+                    length, chart->is_at_most ? PS_SAY(chart->lang, "at most ", "至多 ") : "",
                     p->rows.bubble_share * 100);
         if (p->rows.unmarked_share >= PS_UNMARKED_SAID) {
-            ps_buf_addf(&line, " (%.1f %% may be ops without marks)", p->rows.unmarked_share * 100);
+            ps_buf_addf(&line,
+                        PS_SAY(chart->lang, " (%.1f %% may be ops without marks)",
+                               "（其中 %.1f %% 可能是没有打点的算子）"),
+                        p->rows.unmarked_share * 100);
         }
     }
     if (p->has_theory) {
         format_duration(p->theory.span_ns, length, sizeof length);
-        ps_buf_addf(&line, " · theory (%s): %s, bubble %.1f %%", p->theory.chart->schedule, length,
-                    (1 - p->theory.busy_share) * 100);
+        ps_buf_addf(&line,
+                    PS_SAY(chart->lang, " · theory (%s): %s, bubble %.1f %%",
+                           " · 理论（%s）：%s，空泡 %.1f %%"),
+                    p->theory.chart->schedule, length, (1 - p->theory.busy_share) * 100);
     }
     if (chart->unjudged[0] != '\0') {
         ps_buf_addf(&line, "\n%s", chart->unjudged);

@@ -255,21 +255,27 @@ static void put_chart_text_title(const picture *p) {
         ps_buf_addf(&tail, "%s%s", dot, chart->schedule);
     }
     if (p->rows.several_pipelines) {
-        ps_buf_addf(&tail, "%spipeline %d", dot, (int)p->rows.pipeline);
+        ps_buf_addf(&tail, PS_SAY(chart->lang, "%spipeline %d", "%s流水线 %d"), dot,
+                    (int)p->rows.pipeline);
     }
     ps_buf_addf(&tail, "%sstep %lld", dot, (long long)p->rows.step);
     if (p->rows.is_untold) {
-        ps_buf_addf(&tail, "%sbubble not told", dot);
+        ps_buf_addf(&tail, PS_SAY(chart->lang, "%sbubble not told", "%s不给出空泡"), dot);
     } else {
-        ps_buf_addf(&tail, "%sbubble %s%.1f %%", dot, chart->is_at_most ? "at most " : "",
+        ps_buf_addf(&tail, PS_SAY(chart->lang, "%sbubble %s%.1f %%", "%s空泡 %s%.1f %%"), dot,
+                    chart->is_at_most ? PS_SAY(chart->lang, "at most ", "至多 ") : "",
                     p->rows.bubble_share * 100);
         if (p->rows.unmarked_share >= PS_UNMARKED_SAID) {
-            ps_buf_addf(&tail, " (%.1f %% may be ops without marks)", p->rows.unmarked_share * 100);
+            ps_buf_addf(&tail,
+                        PS_SAY(chart->lang, " (%.1f %% may be ops without marks)",
+                               "（其中 %.1f %% 可能是没有打点的算子）"),
+                        p->rows.unmarked_share * 100);
         }
     }
     ps_arena arena = {0};
-    const char *what =
-        ps_text_clean(&arena, chart->title[0] != '\0' ? chart->title : "pipeline chart");
+    const char *what = ps_text_clean(
+        &arena,
+        chart->title[0] != '\0' ? chart->title : PS_SAY(chart->lang, "pipeline chart", "流水线图"));
     size_t columns = ps_utf8_columns(ps_buf_str(&tail), tail.len);
     size_t room = p->width > columns + 12 ? p->width - columns : 12;
     ps_buf_add_str(p->out, coloured(p) ? "\033[1m" : "");
@@ -378,9 +384,12 @@ static void explain_numbers(const picture *p) {
         }
     }
     if (op != NULL) {
-        ps_buf_addf(p->out,
-                    "Numbers count on from chunk to chunk: op %s is microbatch %d of chunk %d.\n",
-                    op->name, (int)op->microbatch, (int)op->chunk);
+        ps_buf_addf(
+            p->out,
+            PS_SAY(p->chart->lang,
+                   "Numbers count on from chunk to chunk: op %s is microbatch %d of chunk %d.\n",
+                   "编号按 chunk 连续：算子 %s 是 microbatch %d，属于 chunk %d。\n"),
+            op->name, (int)op->microbatch, (int)op->chunk);
     }
 }
 
@@ -415,16 +424,22 @@ static void put_chart_text_legend(const picture *p) {
     ps_buf_add_char(p->out, '\n');
     if (p->rows.has_others) {
         const char *other = ps_cells_other_work(&p->canvas);
-        ps_buf_addf(p->out, "%s%s other work: the device works in no op, which is no bubble\n",
+        ps_buf_addf(p->out,
+                    PS_SAY(p->chart->lang,
+                           "%s%s other work: the device works in no op, which is no bubble\n",
+                           "%s%s 其他工作：设备在工作，但不在任何算子中，不计为空泡\n"),
                     other, other);
     }
     if (p->with_transfers && p->rows.has_transfers) {
         ps_buf_add_str(p->out,
-                       p->canvas.style.utf8 ? "▴ send   ▾ receive\n" : "^ send   v receive\n");
+                       p->canvas.style.utf8
+                           ? PS_SAY(p->chart->lang, "▴ send   ▾ receive\n", "▴ 发送   ▾ 接收\n")
+                           : PS_SAY(p->chart->lang, "^ send   v receive\n", "^ 发送   v 接收\n"));
     }
     explain_numbers(p);
     if (p->mixed) {
-        ps_buf_add_str(p->out, "Mixed cells show shares of time.\n");
+        ps_buf_add_str(p->out, PS_SAY(p->chart->lang, "Mixed cells show shares of time.\n",
+                                      "混合的格子表示时间占比。\n"));
     }
 }
 
@@ -434,9 +449,10 @@ static void put_origin(const picture *p) {
     ps_lacks_say(p->chart->lang, p->chart->lacks, "", "\n", p->out);
     if (p->chart->labels[0] != '\0') {
         const char *how = p->chart->schedule_how;
-        ps_buf_addf(p->out, "From %s.\n", p->chart->labels);
+        ps_buf_addf(p->out, PS_SAY(p->chart->lang, "From %s.\n", "来自：%s。\n"), p->chart->labels);
         if (p->chart->schedule[0] != '\0' && how[0] != '\0') {
-            ps_buf_addf(p->out, "Schedule %s: %s.\n", p->chart->schedule, how);
+            ps_buf_addf(p->out, PS_SAY(p->chart->lang, "Schedule %s: %s.\n", "调度 %s：%s。\n"),
+                        p->chart->schedule, how);
         }
     }
     if (p->chart->unjudged[0] != '\0') {
