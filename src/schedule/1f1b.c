@@ -28,6 +28,7 @@ static ps_code order_1f1b(const ps_schedule_params *params, int32_t device, ps_o
 const ps_schedule ps_schedule_1f1b = {
     .name = "1f1b",
     .summary = "one forward, one backward; one model piece per device",
+    .chinese = "一个前向接一个反向；每个设备一个模型块",
     .rule = "m >= 1",
     .n_chunks = 1,
     .check = ps_schedule_check_size,

@@ -41,6 +41,7 @@ static int32_t logical_stage(const ps_schedule_params *params, int32_t device, i
 const ps_schedule ps_schedule_dualpipe = {
     .name = "dualpipe",
     .summary = "microbatches enter at both ends; forward and backward of the two ways overlap",
+    .chinese = "microbatch 从两端进入；两个方向的前向与反向重叠",
     .rule = "p, m even, m >= 2p",
     .n_chunks = 2,
     .n_chains = 2,

@@ -47,6 +47,7 @@ static ps_code check_dualpipev(const ps_schedule_params *params, ps_err *err) {
 const ps_schedule ps_schedule_dualpipev = {
     .name = "dualpipev",
     .summary = "DualPipe folded to a V; forward and backward of two model pieces overlap",
+    .chinese = "DualPipe 折叠为 V 形；两个模型块的前向与反向重叠",
     .rule = "m >= 2p",
     .n_chunks = 2,
     .takes = PS_TAKES_TAIL,

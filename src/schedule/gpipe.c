@@ -20,6 +20,7 @@ static ps_code order_gpipe(const ps_schedule_params *params, int32_t device, ps_
 const ps_schedule ps_schedule_gpipe = {
     .name = "gpipe",
     .summary = "all forwards, then all backwards",
+    .chinese = "先全部前向，再全部反向",
     .rule = "m >= 1",
     .n_chunks = 1,
     .check = ps_schedule_check_size,

@@ -59,6 +59,7 @@ const ps_schedule ps_schedule_interleaved = {
     .name = "interleaved",
     .aliases = {"vpp", "Interleaved1F1B"},
     .summary = "1F1B on several model pieces per device, in groups of g microbatches",
+    .chinese = "每个设备多个模型块的 1F1B，每组 g 个 microbatch",
     .rule = "p <= g <= m, m mod g 0 or >= p",
     .n_chunks = 2,
     .takes = PS_TAKES_CHUNKS | PS_TAKES_GROUP | PS_TAKES_OVERLAP,

@@ -37,6 +37,7 @@ const ps_schedule ps_schedule_interleaved_zb = {
     .name = "interleaved-zb",
     .aliases = {"InterleavedZeroBubble"},
     .summary = "zb-h1 on several model pieces per device, in groups of g microbatches",
+    .chinese = "每个设备多个模型块的 zb-h1，每组 g 个 microbatch",
     .rule = "p <= g, m a multiple of g",
     .n_chunks = 2,
     .takes = PS_TAKES_CHUNKS | PS_TAKES_GROUP,

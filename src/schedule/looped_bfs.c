@@ -34,6 +34,7 @@ const ps_schedule ps_schedule_looped_bfs = {
     .name = "looped-bfs",
     .aliases = {"LoopedBFS"},
     .summary = "all microbatches through one model piece after the other",
+    .chinese = "全部 microbatch 依次通过一个又一个模型块",
     .rule = "m >= 1",
     .n_chunks = 2,
     .takes = PS_TAKES_CHUNKS,

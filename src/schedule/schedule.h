@@ -57,6 +57,7 @@ typedef struct ps_schedule {
     const char *name;       /* on the command line */
     const char *aliases[3]; /* other names, NULL-terminated */
     const char *summary;    /* one line */
+    const char *chinese;    /* the same */
     const char *rule;       /* precondition, in words: "m >= 2p" */
     int32_t n_chunks;       /* model pieces per device, unless a parameter says otherwise */
     unsigned takes;         /* PS_TAKES_... */

@@ -22,6 +22,7 @@ const ps_schedule ps_schedule_zb_h1 = {
     .name = "zb-h1",
     .aliases = {"zb1p"},
     .summary = "1F1B with split backwards; weight gradients fill the drain, memory as in 1F1B",
+    .chinese = "反向拆分的 1F1B；权重梯度填充收尾，内存与 1F1B 相同",
     .rule = "m >= 1",
     .n_chunks = 1,
     .splits = true,

@@ -32,6 +32,7 @@ const ps_schedule ps_schedule_zb_h2 = {
     .name = "zb-h2",
     .aliases = {"zb2p"},
     .summary = "zb-h1 with a longer warm-up: no waiting inside, twice the memory",
+    .chinese = "预热更长的 zb-h1：其间没有等待，内存加倍",
     .rule = "m >= 2p-1",
     .n_chunks = 1,
     .splits = true,

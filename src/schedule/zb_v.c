@@ -85,6 +85,7 @@ const ps_schedule ps_schedule_zb_v = {
     .name = "zb-v",
     .aliases = {"ZBVZeroBubble"},
     .summary = "the model folded to a V, all backwards split: no waiting inside when F = BI = BW",
+    .chinese = "模型折叠为 V 形，反向全部拆分：F = BI = BW 时其间没有等待",
     .rule = "m >= 1",
     .n_chunks = 2,
     .splits = true,

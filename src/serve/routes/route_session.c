@@ -65,12 +65,12 @@ static void put_session_title(ps_json *j, const ps_store *store) {
     ps_json_str_n(j, is_judged ? path + from : "pipescope", is_judged ? n - from : 9);
 }
 
-static void put_schedules(ps_json *j) {
+static void put_schedules(ps_lang lang, ps_json *j) {
     const ps_schedule *const *all = ps_schedules();
     for (size_t i = 0; all[i] != NULL; i++) {
         ps_json_object(j);
         ps_json_key_str(j, "name", all[i]->name);
-        ps_json_key_str(j, "summary", all[i]->summary);
+        ps_json_key_str(j, "summary", PS_SAY(lang, all[i]->summary, all[i]->chinese));
         ps_json_close(j);
     }
 }
@@ -99,7 +99,7 @@ static void answer_session(const ps_request *q, ps_reply *r) {
         ps_json_key_uint(&j, "baseline", ps_store_baseline(q->store));
     }
     ps_json_key_array(&j, "schedules");
-    put_schedules(&j);
+    put_schedules(ps_param_lang(q), &j);
     ps_json_close(&j);
     ps_json_close(&j);
 }

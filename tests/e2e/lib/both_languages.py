@@ -18,7 +18,6 @@ NAMES = {
     "title": "pages have titles of their own, by the name of the table; the terminal shows names and columns as programs read them",
     "columns": "names of columns",
     "kinds": "the page has words for the letters that stand beside them",
-    "summary": "of schedules, which no page shows",
     "name": "of what the capture holds, or of a table",
     "help": "of parameters, for programs",
     "file": "a path",
