@@ -191,7 +191,7 @@ static void test_chart_refused(void **state) {
         {"forward_re=(", "forward"},
         {"forward_re=((((a{255}){255}){255}){255})", "too large"},
         {"backward_re=a{99999999999999999999}", "too big"},
-        {"microbatch_re=([0-9]+)", "microbatch_re"},
+        {"microbatch_re=([0-9]+)", "--microbatch-re"},
         {"format=xml", "format"},
         {"align=yes", "align"},
     };

@@ -62,9 +62,10 @@ void ps_label_rules_fini(ps_label_rules *rules) {
 
 ps_code ps_label_rules_check(const ps_analysis_opts *opts, ps_err *err) {
     if (opts->microbatch_re != NULL && !ps_label_rules_given(opts)) {
-        return ps_fail(
+        return ps_fail_said(
             err, PS_USAGE,
-            "--microbatch-re numbers what --forward-re and --backward-re match: give those too");
+            "--microbatch-re numbers what --forward-re and --backward-re match: give those too",
+            "--microbatch-re 为 --forward-re 和 --backward-re 匹配的区间编号：请同时给出这两个选项");
     }
     ps_label_rules rules;
     ps_code code = ps_label_rules_init(&rules, opts, err);
