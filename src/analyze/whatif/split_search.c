@@ -24,6 +24,7 @@ typedef struct search {
     row rows[MOST_ROWS];
     size_t n_rows;
     bool is_full;      /* a row was lost */
+    bool lacks_memory; /* the search is not the one that it would be */
     int64_t *bound_ns; /* [n * n] of the neighbours of the best split, from x n + to */
     int32_t *best;     /* [n] */
     int64_t best_ns;   /* INT64_MAX: none yet */
@@ -51,12 +52,13 @@ static int64_t row_limit(const search *x, const row *r) {
     return r->is_path && x->best_ns != INT64_MAX ? x->best_ns - 1 : r->limit;
 }
 
-/* Takes x->coef over as a row; without memory or room for more it is lost (is_full). */
+/* Takes x->coef over as a row; without room for more it is lost (is_full). */
 static void add_row(search *x, int64_t base, int64_t limit, bool is_path) {
     size_t size = (size_t)x->n * sizeof *x->coef;
+    x->is_full = x->is_full || x->n_rows >= MOST_ROWS;
     int64_t *coef = x->n_rows < MOST_ROWS ? ps_calloc(1, size) : NULL;
     if (coef == NULL) {
-        x->is_full = true;
+        x->lacks_memory = x->lacks_memory || x->n_rows < MOST_ROWS;
         return;
     }
     memcpy(coef, x->coef, size);
@@ -283,6 +285,7 @@ static bool find_allowed(search *x, bool *is_cut) {
                  .least = ps_calloc((x->n_rows + 1) * width, sizeof *d.least)};
     bool found = false;
     *is_cut = d.slack == NULL || d.least == NULL;
+    x->lacks_memory = x->lacks_memory || *is_cut;
     for (size_t k = 0; !*is_cut && k < x->n_rows; k++) {
         const row *r = &x->rows[k];
         d.slack[k] = row_limit(x, r) - r->base;
@@ -308,7 +311,8 @@ static ps_code search_allowed(search *x, bool *is_proven) {
     ps_code code = PS_OK;
     bool is_cut = false;
     *is_proven = false;
-    while (code == PS_OK && x->work > 0 && !x->is_full && find_allowed(x, &is_cut)) {
+    while (code == PS_OK && x->work > 0 && !x->is_full && !x->lacks_memory &&
+           find_allowed(x, &is_cut)) {
         bool is_better = false;
         if (!keeps_limits(x, x->trial)) {
             continue;
@@ -371,6 +375,7 @@ ps_code ps_split_search(const ps_split_judge *judge, size_t work, ps_layer_split
     *x = (search){
         .judge = judge, .n = judge->n_pieces, .best_ns = INT64_MAX, .work = work, .err = err};
     ps_code code = search_init(x) ? find_layers(x, &out->is_proven) : ps_fail_nomem(err);
+    code = x->lacks_memory && code != PS_NOMEM ? ps_fail_nomem(err) : code;
     if (code == PS_OK) {
         out->layers = x->best;
         x->best = NULL;
