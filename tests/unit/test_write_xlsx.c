@@ -292,17 +292,20 @@ static void damaged_workbooks(void **state) {
     ps_buf bytes;
     ps_buf_init(&bytes, 0);
     assert_int_equal(ps_read_file(path, (size_t)1 << 20, &bytes, NULL), PS_OK);
-    const uint64_t n_cells = 7 * 4; /* six rows and the header */
-    assert_int_equal(ps_xlsx_check(path, path, n_cells, NULL), PS_OK);
-    assert_int_equal(ps_xlsx_check(path, path, n_cells + 1, NULL), PS_IO);
+    const ps_xlsx_held held = {.n_cells = 7 * 4}; /* six rows and the header */
+    const ps_xlsx_held more = {.n_cells = 7 * 4 + 1};
+    const ps_xlsx_held frozen = {.n_cells = 7 * 4, .n_frozen = 1};
+    assert_int_equal(ps_xlsx_check(path, path, held, NULL), PS_OK);
+    assert_int_equal(ps_xlsx_check(path, path, more, NULL), PS_IO);
+    assert_int_equal(ps_xlsx_check(path, path, frozen, NULL), PS_NOMEM);
     for (size_t n = 0; n < bytes.len; n += bytes.len / 12) {
         assert_int_equal(ps_write_file(other, bytes.data, n, NULL), PS_OK);
-        assert_int_equal(ps_xlsx_check(other, other, n_cells, NULL), PS_IO);
+        assert_int_equal(ps_xlsx_check(other, other, held, NULL), PS_IO);
     }
     for (size_t i = 0; i < bytes.len; i += i + 1000 < bytes.len ? bytes.len / 12 : 29) {
         bytes.data[i] = (char)~bytes.data[i];
         assert_int_equal(ps_write_file(other, bytes.data, bytes.len, NULL), PS_OK);
-        (void)!ps_xlsx_check(other, other, n_cells, NULL);
+        (void)!ps_xlsx_check(other, other, held, NULL);
         bytes.data[i] = (char)~bytes.data[i];
     }
     ps_buf_fini(&bytes);

@@ -43,7 +43,7 @@ typedef struct book {
     const ps_table *table; /* the one at hand */
     ps_xlsx_limits limits;
     ps_xlsx_report report;
-    uint64_t n_cells; /* of all sheets, headers and blank ones too */
+    ps_xlsx_held held; /* all sheets, headers and blank cells too */
     lxw_workbook *workbook;
     lxw_format *header, *data;
     bool *as_text;    /* [n_columns]: integers that a double does not hold */
@@ -234,6 +234,7 @@ static lxw_error put_xlsx_header(book *b, lxw_worksheet *sheet) {
     }
     if (!merges) {
         worksheet_freeze_panes(sheet, 1, 0);
+        b->held.n_frozen++;
     }
     return rc;
 }
@@ -247,7 +248,7 @@ static lxw_error put_sheet(book *b, size_t first, size_t end) {
         return LXW_ERROR_MEMORY_MALLOC_FAILED;
     }
     b->report.n_sheets++;
-    b->n_cells += (uint64_t)(end - first + 1) * b->table->n_columns;
+    b->held.n_cells += (uint64_t)(end - first + 1) * b->table->n_columns;
     lxw_error rc = put_xlsx_header(b, sheet);
     for (size_t c = 0; rc == LXW_NO_ERROR && b->has_merging && c < b->table->n_columns; c++) {
         rc = b->table->columns[c].merged ? merge_column(b, sheet, c, first, end) : rc;
@@ -386,7 +387,7 @@ static void make_in_child(void *context, void *answer) {
     out->err = PS_ERR_INIT;
     out->code = make_book(&m->b, m->file.tmp, m->scratch, m->w->path, &out->err);
     if (out->code == PS_OK) {
-        out->code = ps_xlsx_check(m->file.tmp, m->w->path, m->b.n_cells, &out->err);
+        out->code = ps_xlsx_check(m->file.tmp, m->w->path, m->b.held, &out->err);
     }
     out->report = m->b.report;
     ps_buf_fini(&m->b.text);

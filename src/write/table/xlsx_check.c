@@ -108,9 +108,9 @@ static bool xlsx_check_ends_with(const part *p, const char *tail) {
     return p->n_carry >= n && memcmp(p->window + p->n_carry - n, tail, n) == 0;
 }
 
-/* The part of a directory entry; cells are added up in *n_cells. */
+/* The part of a directory entry; what sheets hold is added up in *held. */
 static bool check_part(checker *c, const unsigned char *entry, const char *name,
-                       uint64_t *n_cells) {
+                       ps_xlsx_held *held) {
     bool is_sheet = strncmp(name, "xl/worksheets/sheet", 19) == 0;
     bool is_strings = strcmp(name, "xl/sharedStrings.xml") == 0;
     unsigned char local[LOCAL_HEADER];
@@ -132,13 +132,14 @@ static bool check_part(checker *c, const unsigned char *entry, const char *name,
                xlsx_check_ends_with(&c->part, "</sst>");
     }
     if (is_sheet) {
-        *n_cells += c->part.n;
+        held->n_cells += c->part.n;
+        held->n_frozen += strstr(c->part.head, "<selection pane=") != NULL;
         return xlsx_check_ends_with(&c->part, "</worksheet>");
     }
     return xlsx_check_ends_with(&c->part, ">") || xlsx_check_ends_with(&c->part, ">\n");
 }
 
-static bool check_parts(checker *c, size_t n, uint64_t *n_cells) {
+static bool check_parts(checker *c, size_t n, ps_xlsx_held *held) {
     size_t at = 0;
     while (at + ENTRY <= n) {
         const unsigned char *entry = c->directory + at;
@@ -150,7 +151,7 @@ static bool check_parts(checker *c, size_t n, uint64_t *n_cells) {
             return false;
         }
         memcpy(name, entry + ENTRY, n_name < sizeof name - 1 ? n_name : sizeof name - 1);
-        if (!check_part(c, entry, name, n_cells)) {
+        if (!check_part(c, entry, name, held)) {
             return false;
         }
         at += n_all;
@@ -170,26 +171,27 @@ static bool read_directory(checker *c, size_t *n) {
     return *n <= MAX_DIRECTORY && read_at(c->fd, c->directory, *n, number_xlsx_check(end + 16, 4));
 }
 
-ps_code ps_xlsx_check(const char *path, const char *name, uint64_t n_cells, ps_err *err) {
+ps_code ps_xlsx_check(const char *path, const char *name, ps_xlsx_held wanted, ps_err *err) {
     checker *c = ps_calloc(1, sizeof *c);
     if (c == NULL) {
         return ps_fail_nomem(err);
     }
     c->fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t n = 0;
-    uint64_t n_found = 0;
-    bool ok =
-        c->fd >= 0 && read_directory(c, &n) && check_parts(c, n, &n_found) && n_found == n_cells;
+    ps_xlsx_held held = {0};
+    bool ok = c->fd >= 0 && read_directory(c, &n) && check_parts(c, n, &held) &&
+              held.n_cells == wanted.n_cells;
+    bool is_frozen = held.n_frozen == wanted.n_frozen;
     if (c->fd >= 0) {
         (void)close(c->fd);
     }
     bool no_memory = c->no_memory;
     ps_free(c);
-    return ok ? PS_OK
-           : no_memory
+    return ok && is_frozen ? PS_OK
+           : ok || no_memory
                ? ps_fail_nomem(err)
                : ps_fail_file(err, PS_IO, name,
                               "the workbook was written in part only (%llu of %llu cells): is the "
                               "disk full?",
-                              (unsigned long long)n_found, (unsigned long long)n_cells);
+                              (unsigned long long)held.n_cells, (unsigned long long)wanted.n_cells);
 }
