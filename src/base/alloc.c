@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,23 @@
 
 static _Thread_local int64_t fail_at = -1;
 static _Thread_local int64_t n_done;
+
+static const ps_alloc_beyond *asked; /* NULL: nobody */
+
+void ps_alloc_ask(const ps_alloc_beyond *beyond) {
+    __atomic_store_n(&asked, beyond, __ATOMIC_RELEASE);
+}
+
+static void *alloc_beyond(size_t size_bytes, bool zeroed) {
+    const ps_alloc_beyond *beyond = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+    return beyond != NULL ? beyond->alloc(size_bytes, zeroed) : NULL;
+}
+
+/* Who has the block; NULL: the C library. */
+static const ps_alloc_beyond *keeper_of(const void *p) {
+    const ps_alloc_beyond *beyond = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+    return beyond != NULL && beyond->has(p) ? beyond : NULL;
+}
 
 static bool may_allocate(void) {
     return n_done++ != fail_at;
@@ -61,11 +79,35 @@ static void *prefer_huge_pages(void *p, size_t n) {
 /* What does not fill a huge page is left to small ones: all of it will be used, and no more. */
 void *ps_alloc(size_t size_bytes) {
     size_t huge_bytes = size_bytes / HUGE_BYTES * HUGE_BYTES;
-    return may_allocate() ? prefer_huge_pages(malloc(whole_bytes(size_bytes)), huge_bytes) : NULL;
+    if (!may_allocate()) {
+        return NULL;
+    }
+    void *p = alloc_beyond(size_bytes, false);
+    return p != NULL ? p : prefer_huge_pages(malloc(whole_bytes(size_bytes)), huge_bytes);
 }
 
 void *ps_calloc(size_t n, size_t size_bytes) {
-    return may_allocate() ? calloc(n > 0 ? n : 1, size_bytes > 0 ? size_bytes : 1) : NULL;
+    size_t total = 0;
+    if (__builtin_mul_overflow(n, size_bytes, &total) || !may_allocate()) {
+        return NULL;
+    }
+    void *p = alloc_beyond(total, true);
+    return p != NULL ? p : calloc(total > 0 ? total : 1, 1);
+}
+
+/* Of a block that is kept by somebody else, or is to be. NULL: it is not to be, or memory is out. */
+static void *move_block(void *p, size_t total, const ps_alloc_beyond *keeper) {
+    if (keeper != NULL && keeper->room(p) >= total) {
+        return p;
+    }
+    void *moved = alloc_beyond(total, false);
+    moved = moved == NULL && keeper != NULL ? malloc(whole_bytes(total)) : moved;
+    if (moved != NULL && p != NULL) {
+        size_t room = keeper != NULL ? keeper->room(p) : malloc_usable_size(p);
+        memcpy(moved, p, room < total ? room : total);
+        ps_free(p);
+    }
+    return moved;
 }
 
 /* An array that may grow on. Its mapping stays one piece, else the library would copy it to make it larger. */
@@ -73,6 +115,11 @@ void *ps_realloc_array(void *p, size_t n, size_t size_bytes) {
     size_t total = 0;
     if (__builtin_mul_overflow(n, size_bytes, &total) || !may_allocate()) {
         return NULL;
+    }
+    const ps_alloc_beyond *keeper = keeper_of(p);
+    void *moved = move_block(p, total, keeper);
+    if (moved != NULL || keeper != NULL) {
+        return moved;
     }
     size_t whole = whole_bytes(total);
     return prefer_huge_pages(realloc(p, whole), whole + AROUND);
@@ -92,7 +139,12 @@ char *ps_strdup(const char *s) {
 }
 
 void ps_free(void *p) {
-    free(p);
+    const ps_alloc_beyond *keeper = keeper_of(p);
+    if (keeper != NULL) {
+        keeper->free(p);
+    } else {
+        free(p);
+    }
 }
 
 bool ps_grow(void *array_ptr, size_t *cap, size_t need, size_t max, size_t elem_size) {
@@ -125,7 +177,8 @@ void ps_shrink(void *array_ptr, size_t *cap, size_t n, size_t elem_size) {
     void *old = NULL;
     memcpy(&old, array_ptr, sizeof old);
     /* It asks for nothing, so tests that let allocations fail do not count it. */
-    void *shrunk = n > 0 && n < *cap ? realloc(old, whole_bytes(n * elem_size)) : NULL;
+    bool shrinks = n > 0 && n < *cap && keeper_of(old) == NULL;
+    void *shrunk = shrinks ? realloc(old, whole_bytes(n * elem_size)) : NULL;
     if (shrunk != NULL) {
         memcpy(array_ptr, &shrunk, sizeof shrunk);
         *cap = n;

@@ -40,6 +40,16 @@ void ps_shrink(void *array_ptr, size_t *cap, size_t n, size_t elem_size);
          ? ((array)[(n)++] = __VA_ARGS__, true)                                                    \
          : false)
 
+/* Who may have blocks of another kind for large requests (base/spill.h): from then on it is asked first. */
+typedef struct ps_alloc_beyond {
+    /* Uninitialised but for `zeroed`; NULL: it takes none. */
+    void *(*alloc)(size_t size_bytes, bool zeroed);
+    bool (*has)(const void *p);
+    size_t (*room)(const void *p); /* of one that it has, in bytes */
+    void (*free)(void *p);
+} ps_alloc_beyond;
+void ps_alloc_ask(const ps_alloc_beyond *beyond);
+
 /* For tests: the calling thread's allocation number `n` from now on (0 = the next) fails, once. A negative
  * value switches this off. Returns how many allocations the thread made since the last call. */
 int64_t ps_alloc_fail_at(int64_t n);

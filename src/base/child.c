@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/publish.h"
+#include "base/spill.h"
 
 enum {
     SAID = 2048,        /* bytes of what the child printed that are looked at */
@@ -49,6 +50,7 @@ static void run_child(ps_child_fn *work, void *context, shared *s, int said, pid
     int64_t before = ps_alloc_count();
     end_with_parent(parent);
     ps_unfinished_forget();
+    ps_spill_leave();
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)dup2(said, STDERR_FILENO);
     work(context, s->answer);

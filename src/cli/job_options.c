@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/spill.h"
 #include "cli/rank_report.h"
 #include "read/readers.h"
 #include "schedule/schedule.h"
@@ -109,6 +110,13 @@ void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *o
     if (opts->memory_bytes > 0) {
         ps_cli_detail(cli, "%zu rank%s read at once, at most", run->n_at_once,
                       run->n_at_once == 1 ? " was" : "s were");
+        ps_cli_detail(cli, "%.1f MiB of memory lay in a file, at most",
+                      (double)ps_spill_most() / (1 << 20));
+    }
+    if (ps_spill_errno() != 0) {
+        char text[128];
+        ps_cli_detail(cli, "more of it should have, and had no room there: %s",
+                      ps_errno_text(ps_spill_errno(), text, sizeof text));
     }
     if (opts->cache_dir != NULL) {
         say_cache_of(cli, run, opts->cache_dir, "");

@@ -1,6 +1,7 @@
 #include "run/rank_state.h"
 
 #include "base/alloc.h"
+#include "base/spill.h"
 
 ps_rank_state *ps_rank_state_new(const ps_analysis *const *analyses, size_t n_analyses) {
     ps_rank_state *x = ps_calloc(1, sizeof *x);
@@ -38,6 +39,7 @@ static void file_id_archive(ps_archive *a, ps_file_id *x) {
 
 void ps_rank_state_archive(ps_archive *a, void *state) {
     ps_rank_state *x = state;
+    bool before = ps_spill_keep(ps_archive_is_reading(a)); /* until the reduce has all of them */
     (void)ps_archive_use_arena(a, &x->arena);
     PS_ARCHIVE(a, x, key, err.line, err.offset, err.file, err.msg, err.chinese, n_nothing, no_step,
                has_stamp, stamp.change_counter);
@@ -52,4 +54,5 @@ void ps_rank_state_archive(ps_archive *a, void *state) {
         x->analyses[i]->archive(a, &part->partial);
         (void)ps_archive_use_arena(a, &x->arena); /* the partial has its own */
     }
+    (void)ps_spill_keep(before);
 }

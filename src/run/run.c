@@ -6,6 +6,7 @@
 #include "analyze/derived/derived.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
+#include "base/spill.h"
 #include "base/threads.h"
 #include "model/recording.h"
 #include "read/ascend/ascend_tables.h"
@@ -243,6 +244,9 @@ void ps_session_map(ps_session *s, size_t r, ps_session_maps which) {
 static void map_rank(void *context, size_t r) {
     ps_session *s = context;
     ps_session_map(s, r, PS_MAPS_ALL);
+    if (s->round == 0 && ps_spill_is_over()) {
+        ps_session_spill_rank(s, r);
+    }
     ps_session_step(s);
 }
 
@@ -353,7 +357,7 @@ static void forget_partials(ps_session *s, size_t a) {
     }
 }
 
-static ps_code reduce_round(ps_session *s, ps_err *err) {
+static ps_code reduce_all(ps_session *s, ps_err *err) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         const ps_analysis *analysis = s->analyses[a];
         bool has_round = s->round < analysis->n_rounds && s->run->errors[a].code == PS_OK;
@@ -382,6 +386,14 @@ static ps_code reduce_round(ps_session *s, ps_err *err) {
         }
     }
     return PS_OK;
+}
+
+/* Lists of all ranks and tables are large, and stay. */
+static ps_code reduce_round(ps_session *s, ps_err *err) {
+    bool before = ps_spill_keep(true);
+    ps_code code = reduce_all(s, err);
+    (void)ps_spill_keep(before);
+    return code;
 }
 
 /* Of this round. */

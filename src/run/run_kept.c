@@ -85,6 +85,26 @@ bool ps_session_take(ps_session *s, size_t r, ps_rank_state *x) {
     return ok;
 }
 
+/* Written and read: what is read lies in as few blocks as can be, and those in the file. Later rounds go on with partials that others may
+ * point into. Where memory is out, all stays as it is. */
+void ps_session_spill_rank(ps_session *s, size_t r) {
+    ps_buf bytes = {0};
+    ps_rank_state *lent = ps_session_lend(s, r);
+    ps_rank_state *x = ps_rank_state_new(s->seeing, s->n_seeing);
+    bool ok = lent != NULL && x != NULL &&
+              ps_archive_write(ps_rank_state_archive, lent, &bytes, NULL) == PS_OK &&
+              ps_archive_read(ps_rank_state_archive, x, bytes.data, bytes.len, NULL) == PS_OK;
+    for (size_t i = 0; ok && i < s->n_seeing; i++) {
+        void **partial = &s->partials[s->seeing_at[i]][r];
+        s->seeing[i]->free_partial(*partial);
+        *partial = x->parts[i].partial;
+        x->parts[i].partial = NULL;
+    }
+    ps_rank_state_free(x);
+    ps_session_end_lent(lent);
+    ps_buf_fini(&bytes);
+}
+
 /* Of this round. */
 static void find_seeing(ps_session *s) {
     s->n_seeing = 0;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/memory_left.h"
+#include "base/spill.h"
 #include "model/trace.h"
 
 /* Bytes of memory for each of the file: the most of info, chart, report and cluster -m all and -m every, with headroom of a tenth. */
@@ -63,6 +64,7 @@ ps_code ps_budget_init(ps_budget *m, int64_t budget_bytes, ps_err *err) {
         int64_t held = ps_memory_held();
         m->budget_bytes = left < INT64_MAX - held ? left + held : INT64_MAX;
     }
+    ps_spill_above(m->budget_bytes / 2);
     return m->has_lock && m->has_cond ? PS_OK : ps_fail_nomem(err);
 }
 

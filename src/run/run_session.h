@@ -100,6 +100,8 @@ ps_rank_state *ps_session_lend(const ps_session *s, size_t r);
 void ps_session_end_lent(ps_rank_state *x);
 /* The state becomes the rank's. False, and nothing has changed, when memory is out. */
 bool ps_session_take(ps_session *s, size_t r, ps_rank_state *x);
+/* After the first round's maps: what they made of the rank goes where it takes no memory (base/spill.h), as far as it may. */
+void ps_session_spill_rank(ps_session *s, size_t r);
 /* The ps_archive_visit of what the last reduce left for those maps in all ranks. */
 void ps_session_left_archive(ps_archive *a, void *session);
 /* ps_session_read_and_map() with a cache. */

@@ -1,0 +1,42 @@
+#!/bin/sh
+# --memory: what all ranks leave for a reduce does not fit, and goes into a file; the results are the same, byte for byte, also through a
+# cache and shards, and the process holds no more than it may.
+# threads: one and two
+set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+
+case $(df -P "${TMPDIR:-/var/tmp}" | awk 'END {print $1}') in
+tmpfs | ramfs) skip 'files for memory that does not fit lie in memory here' ;;
+esac
+
+run 0 simulate 1f1b --pp 8 --dp 4 --microbatches 512 --steps 2 --profile "$T/job" --quiet
+run 0 cluster -m every -d "$T/job" -o "$T/plain" --quiet
+run 0 report "$T/job" -o "$T/plain.json"
+run 0 cluster -m every -d "$T/job" -o "$T/small" --memory 16M --verbose
+says "of memory lay in a file, at most"
+cmp "$T/plain/cluster_analysis_output/cluster_analysis.db" "$T/small/cluster_analysis_output/cluster_analysis.db"
+for threads in 1 2; do
+    run 0 cluster -m every -d "$T/job" -o "$T/cached$threads" -j $threads --memory 16M --cache "$T/cache" --quiet
+    cmp "$T/plain/cluster_analysis_output/cluster_analysis.db" "$T/cached$threads/cluster_analysis_output/cluster_analysis.db"
+done
+run 0 report "$T/job" -o "$T/small.json" --memory 16M
+cmp "$T/plain.json" "$T/small.json"
+for shard in 1 2; do
+    pipescope cluster -m slow_rank -d "$T/job" --shard $shard/2 --partials "$T/parts" --memory 16M --quiet
+done
+run 0 cluster -m slow_rank -d "$T/job" -o "$T/once" --quiet
+run 0 cluster -m slow_rank -d "$T/job" -o "$T/reduced" --reduce "$T/parts" --memory 16M --quiet
+diff -r "$T/once" "$T/reduced"
+
+case $PIPESCOPE_BIN in
+*/release/* | */bin/*) ;;
+*) exit 0 ;; # sanitizers hold more than the program does
+esac
+# A limit that the kernel keeps: private memory, of which files are no part.
+(
+    # shellcheck disable=SC3045 # dash and bash have it
+    ulimit -d 30000
+    run 0 cluster -m slow_rank -d "$T/job" -o "$T/limited" -j 1 --memory 16M --quiet
+)
+diff -r "$T/once" "$T/limited"
