@@ -25,7 +25,8 @@
 enum {
     SAID = 2048,        /* bytes of what the child printed that are looked at */
     LOOK_EVERY_MS = 50, /* whether a signal has come */
-    EXIT_ORPHAN = 1
+    EXIT_ORPHAN = 1,
+    EXIT_SHARED = 2 /* its memory would be its parent's */
 };
 
 /* In memory that both processes see. */
@@ -50,7 +51,9 @@ static void run_child(ps_child_fn *work, void *context, shared *s, int said, pid
     int64_t before = ps_alloc_count();
     end_with_parent(parent);
     ps_unfinished_forget();
-    ps_spill_leave();
+    if (!ps_spill_leave()) {
+        _exit(EXIT_SHARED);
+    }
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)dup2(said, STDERR_FILENO);
     work(context, s->answer);

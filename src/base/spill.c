@@ -250,11 +250,9 @@ int ps_spill_errno(void) {
     return __atomic_load_n(&spill.failed, __ATOMIC_RELAXED);
 }
 
-void ps_spill_leave(void) {
+bool ps_spill_leave(void) {
     ps_spill_above(0);
-    if (spill.base != NULL &&
-        mmap(spill.base, spill.reserved_bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, spill.fd, 0) == MAP_FAILED) {
-        _exit(1); /* it would write into its parent's memory */
-    }
+    return spill.base == NULL ||
+           mmap(spill.base, spill.reserved_bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, spill.fd, 0) != MAP_FAILED;
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 /* Blocks that are smaller stay in memory. */
 #define PS_SPILL_BLOCK_BYTES ((size_t)32 << 10)
 
@@ -25,7 +27,8 @@ bool ps_spill_keep(bool kept);
 size_t ps_spill_most(void);
 /* Why there was none, or no more of it, as an errno; 0 when nobody asked in vain. */
 int ps_spill_errno(void);
-/* In a child process that runs on in a copy of its parent's memory: what it writes stays its own, what it allocates lies in memory. */
-void ps_spill_leave(void);
+/* In a child process that runs on in a copy of its parent's memory: what it writes stays its own, what it allocates lies in memory. False:
+ * it must end, or it would write into its parent's. */
+PS_MUST_USE bool ps_spill_leave(void);
 
 #endif

@@ -139,8 +139,7 @@ static void child_has_its_own(void **state) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        ps_spill_leave();
-        bool ok = all_are(block, LARGE, 7);
+        bool ok = ps_spill_leave() && all_are(block, LARGE, 7);
         memset(block, 8, LARGE);
         void *more = ps_alloc((size_t)64 << 20);
         ok = ok && more != NULL && ps_spill_most() == most && all_are(block, LARGE, 8);
