@@ -6,6 +6,8 @@
 #include "analyze/comm/skew_match.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/sort.h"
 
 /* --- who came late -------------------------------------------------------------------------------------------- */
 
@@ -228,20 +230,7 @@ static int compare_collectives(const void *a, const void *b, void *skew) {
     return p->rank != q->rank ? (p->rank < q->rank ? -1 : 1) : (p->op < q->op ? -1 : p->op > q->op);
 }
 
-static int compare_receives(const void *a, const void *b, void *work) {
-    const ps_skew_receive *x = a;
-    const ps_skew_receive *y = b;
-    const ps_skew_input *in = ((const ps_skew_work *)work)->in;
-    int64_t s = ps_skew_op(in, x->receiver, x->receive_op)->start_ns;
-    int64_t t = ps_skew_op(in, y->receiver, y->receive_op)->start_ns;
-    if (s != t) {
-        return s < t ? -1 : 1;
-    }
-    if (x->receiver != y->receiver) {
-        return x->receiver < y->receiver ? -1 : 1;
-    }
-    return x->receive_op < y->receive_op ? -1 : x->receive_op > y->receive_op;
-}
+PS_COMPARE(compare_receives, ps_skew_receive, PS_BY(start_ns) PS_BY(receiver) PS_BY(receive_op))
 
 static int compare_lateness_rows(const void *a, const void *b, void *skew) {
     const ps_skew_row *x = a;
@@ -266,9 +255,7 @@ static void sort_all(ps_skew_work *w) {
         qsort_r(out->collectives, out->n_collectives, sizeof *out->collectives, compare_collectives,
                 out);
     }
-    if (out->n_receives > 1) {
-        qsort_r(out->receives, out->n_receives, sizeof *out->receives, compare_receives, w);
-    }
+    ps_sort(out->receives, out->n_receives, sizeof *out->receives, compare_receives);
     if (out->n_rows > 1) {
         qsort_r(out->rows, out->n_rows, sizeof *out->rows, compare_lateness_rows, out);
     }

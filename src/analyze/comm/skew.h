@@ -65,7 +65,8 @@ typedef struct ps_skew_receive {
     uint32_t sender, receiver;    /* ranks */
     uint32_t send_op, receive_op; /* in their lists */
     ps_str group;
-    int64_t step; /* of the receive */
+    int64_t step;     /* of the receive */
+    int64_t start_ns; /* of the receive, on its own clock */
     /* From the start of the receive to that of the send, at least 0 and at most the receive's duration. Where the two
      * clocks are not connected: what the receive lasted longer than the send. */
     int64_t waited_ns;

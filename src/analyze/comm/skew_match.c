@@ -1,4 +1,4 @@
-/* Sorted by group, step, type, rank and start, the operators of one collective type lie side by side; numbering them and
+/* Group by group, sorted by step, type, rank and start, the operators of one collective type lie side by side; numbering them and
  * sorting each such stretch once more brings those that belong together next to one another. */
 #include "analyze/comm/skew_match.h"
 
@@ -17,6 +17,7 @@ typedef struct renaming {
     ps_skew_work *w;
     const ps_comm_list *list;
     uint32_t *to;
+    uint32_t *group_of; /* [n_looks] of those that are gathered */
 } renaming;
 
 /* 0 when memory is out; "" for none. */
@@ -33,14 +34,14 @@ static uint32_t matched_type_of(renaming *r, const ps_comm_op *op) {
 }
 
 /* Groups of one name are told apart by their members. */
-static uint32_t matched_group_of(renaming *r, const ps_comm_op *op) {
+static uint32_t matched_group_of(renaming *r, const ps_comm_look *look) {
     ps_skew_work *w = r->w;
-    ps_str group = {renamed(r, op->look->group)};
+    ps_str group = {renamed(r, look->group)};
     ps_str key = group;
-    if (!ps_str_is_none(group) && !ps_str_is_none(op->look->members)) {
+    if (!ps_str_is_none(group) && !ps_str_is_none(look->members)) {
         char text[512];
-        const char *name = ps_comm_text(r->list, op->look->group);
-        const char *members = ps_comm_text(r->list, op->look->members);
+        const char *name = ps_comm_text(r->list, look->group);
+        const char *members = ps_comm_text(r->list, look->members);
         size_t n = strlen(name) < 200 ? strlen(name) : 200;
         size_t m = strlen(members) < sizeof text - 201 ? strlen(members) : sizeof text - 201;
         memcpy(text, name, n);
@@ -57,35 +58,92 @@ static uint32_t matched_group_of(renaming *r, const ps_comm_op *op) {
         memset(w->plain + before, 0, (key.id + 1 - before) * sizeof *w->plain);
         w->n_plain = (size_t)key.id + 1;
     }
-    w->plain[key.id] = group;
+    w->plain[key.id].name = group;
     return key.id;
+}
+
+static bool is_asked(const ps_skew_input *in, const ps_comm_op *op, bool p2p) {
+    return op->look->is_p2p == p2p && (in->step < 0 || op->step == in->step);
+}
+
+static void end_renaming(renaming *r) {
+    ps_free(r->to);
+    ps_free(r->group_of);
+}
+
+/* False when memory is out. */
+static bool begin_renaming(renaming *r, bool p2p) {
+    r->to = ps_calloc(r->list->strings.n + 1, sizeof *r->to);
+    r->group_of = ps_calloc(r->list->n_looks + 1, sizeof *r->group_of);
+    bool ok = r->to != NULL && r->group_of != NULL;
+    for (size_t i = 0; ok && i < r->list->n_looks; i++) {
+        const ps_comm_look *look = &r->list->looks[i];
+        if (look->is_p2p == p2p && !look->is_group) {
+            r->group_of[i] = matched_group_of(r, look);
+            ok = r->group_of[i] != 0;
+        }
+    }
+    return ok;
+}
+
+/* How many entries each group will have. */
+static bool count_matched_rank(ps_skew_work *w, uint32_t rank, bool p2p) {
+    const ps_comm_list *list = w->in->lists[rank];
+    renaming r = {.w = w, .list = list};
+    bool ok = begin_renaming(&r, p2p);
+    for (size_t i = 0; ok && i < list->n; i++) {
+        const ps_comm_op *op = &list->ops[i];
+        bool is_asked_for = is_asked(w->in, op, p2p);
+        if (is_asked_for && op->look->is_group) { /* nothing says who met there */
+            w->out->n_unmatched++;
+        } else if (is_asked_for) {
+            w->plain[r.group_of[op->look - list->looks]].n++;
+        }
+    }
+    end_renaming(&r);
+    return ok;
 }
 
 static bool gather_matched_rank(ps_skew_work *w, uint32_t rank, bool p2p) {
     const ps_comm_list *list = w->in->lists[rank];
-    renaming r = {w, list, ps_calloc(list->strings.n + 1, sizeof *r.to)};
-    bool ok = r.to != NULL;
+    renaming r = {.w = w, .list = list};
+    bool ok = begin_renaming(&r, p2p);
     for (size_t i = 0; ok && i < list->n; i++) {
         const ps_comm_op *op = &list->ops[i];
-        if (op->look->is_p2p != p2p || (w->in->step >= 0 && op->step != w->in->step)) {
+        if (op->look->is_group || !is_asked(w->in, op, p2p)) {
             continue;
         }
-        if (op->look->is_group) { /* nothing says who met there */
-            w->out->n_unmatched++;
-            continue;
-        }
-        ps_skew_entry *e = &w->entries[w->n++];
+        uint32_t group = r.group_of[op->look - list->looks];
+        ps_skew_entry *e = &w->entries[w->plain[group].next++];
         *e = (ps_skew_entry){.start_ns = op->start_ns,
                              .step = op->step,
                              .size = op->look->size_bytes,
-                             .group = matched_group_of(&r, op),
+                             .group = group,
                              .type = matched_type_of(&r, op),
                              .name = renamed(&r, op->name),
                              .rank = rank,
                              .op = (uint32_t)i};
-        ok = e->group != 0 && e->type != 0 && e->name != 0;
+        ok = e->type != 0 && e->name != 0;
     }
-    ps_free(r.to);
+    end_renaming(&r);
+    return ok;
+}
+
+/* Collectives, or sends and receives: each group's entries lie together, in the order of the ranks, so that from here on one group after the
+ * other is looked at, and of the lists what belongs to it. */
+static bool gather_matched_kind(ps_skew_work *w, bool p2p) {
+    bool ok = true;
+    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
+        ok = w->in->lists[r] == NULL || count_matched_rank(w, r, p2p);
+    }
+    for (size_t g = 0; g < w->n_plain; g++) {
+        w->plain[g].next = w->n;
+        w->n += w->plain[g].n;
+        w->plain[g].n = 0;
+    }
+    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
+        ok = w->in->lists[r] == NULL || gather_matched_rank(w, r, p2p);
+    }
     return ok;
 }
 
@@ -95,21 +153,23 @@ bool ps_skew_gather(ps_skew_work *w) {
         n += w->in->lists[r] != NULL ? w->in->lists[r]->n : 0;
     }
     w->entries = ps_calloc(n + 1, sizeof *w->entries);
-    bool ok = w->entries != NULL && n < UINT32_MAX;
-    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
-        ok = w->in->lists[r] == NULL || gather_matched_rank(w, r, false);
-    }
+    bool ok = w->entries != NULL && n < UINT32_MAX && gather_matched_kind(w, false);
     w->n_collective_entries = w->n;
-    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
-        ok = w->in->lists[r] == NULL || gather_matched_rank(w, r, true);
+    return ok && gather_matched_kind(w, true);
+}
+
+size_t ps_skew_group_end(const ps_skew_entry *e, size_t n, size_t i) {
+    size_t k = i;
+    while (k < n && e[k].group == e[i].group) {
+        k++;
     }
-    return ok;
+    return k;
 }
 
 /* --- numbering ------------------------------------------------------------------------------------------------ */
 
-PS_COMPARE(by_matched_group, ps_skew_entry,
-           PS_BY(group) PS_BY(step) PS_BY(type) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
+PS_COMPARE(by_step_and_type, ps_skew_entry,
+           PS_BY(step) PS_BY(type) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
 
 PS_COMPARE(by_matched_name, ps_skew_entry, PS_BY(name) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
 
@@ -229,7 +289,7 @@ static bool number_stretch(ps_skew_work *w, ps_skew_entry *e, size_t n) {
 /* Each rank once, by rank. */
 static void add_collective(ps_skew_work *w, const ps_skew_entry *e, size_t n, bool is_by_time) {
     ps_skew *out = w->out;
-    ps_matched_collective m = {.group = w->plain[e->group],
+    ps_matched_collective m = {.group = w->plain[e->group].name,
                                .is_by_time = is_by_time,
                                .step = e->step,
                                .start_ns = e->start_ns,
@@ -304,6 +364,20 @@ static void take_matched_names(ps_skew_work *w) {
     }
 }
 
+static bool match_group(ps_skew_work *w, ps_skew_entry *e, size_t n) {
+    ps_sort(e, n, sizeof *e, by_step_and_type);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n;) {
+        size_t k = i;
+        while (k < n && e[k].step == e[i].step && e[k].type == e[i].type) {
+            k++;
+        }
+        ok = match_stretch(w, e + i, k - i);
+        i = k;
+    }
+    return ok;
+}
+
 bool ps_skew_match(ps_skew_work *w) {
     size_t n = w->n_collective_entries;
     w->out->collectives = ps_calloc(n / 2 + 1, sizeof *w->out->collectives);
@@ -316,16 +390,10 @@ bool ps_skew_match(ps_skew_work *w) {
     if (w->has_clocks) {
         take_matched_names(w);
     }
-    ps_sort(e, n, sizeof *e, by_matched_group);
     bool ok = true;
-    for (size_t i = 0; ok && i < n;) {
-        size_t k = i;
-        while (k < n && e[k].group == e[i].group && e[k].step == e[i].step &&
-               e[k].type == e[i].type) {
-            k++;
-        }
-        ok = match_stretch(w, e + i, k - i);
-        i = k;
+    for (size_t i = 0, k = 0; ok && i < n; i = k) {
+        k = ps_skew_group_end(e, n, i);
+        ok = match_group(w, e + i, k - i);
     }
     return ok;
 }

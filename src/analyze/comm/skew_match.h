@@ -15,12 +15,19 @@ typedef struct ps_skew_entry {
     uint32_t rank, op;
 } ps_skew_entry;
 
+/* Of the groups, by the id of what tells them apart. */
+typedef struct ps_skew_group {
+    ps_str name;    /* without members */
+    size_t n, next; /* while entries are gathered: how many, and where the next one goes */
+} ps_skew_group;
+
 typedef struct ps_skew_work {
     const ps_skew_input *in;
     ps_skew *out;
-    ps_skew_entry *entries; /* collectives in [0, n_collective_entries), point-to-point behind */
+    /* Collectives in [0, n_collective_entries), point-to-point behind; of either one group after the other, by rank. */
+    ps_skew_entry *entries;
     size_t n, n_collective_entries;
-    ps_str *plain; /* [n_plain] by group: its name without members */
+    ps_skew_group *plain; /* [n_plain] */
     size_t n_plain, cap_plain;
     uint32_t *collective_groups; /* [n_collectives of the result] while they are sorted by group */
     size_t n_apart;  /* unmatched that are no collectives: these are matched once only */
@@ -33,6 +40,8 @@ typedef struct ps_skew_work {
 
 /* All operators of the input. False when memory is out. */
 bool ps_skew_gather(ps_skew_work *w);
+/* Where the group of e[i] ends, of `n`. */
+size_t ps_skew_group_end(const ps_skew_entry *e, size_t n, size_t i);
 /* Meetings and parts with raw times, sorted by group. */
 bool ps_skew_match(ps_skew_work *w);
 /* Numbers a stretch of one unnamed group, step and type anew by time; it was numbered by counting, and is sorted by that.

@@ -30,10 +30,9 @@ typedef struct matching {
 
 #define NOBODY UINT32_MAX
 
-PS_COMPARE(by_group_and_rank, ps_skew_entry, PS_BY(group) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
-
+/* Inside of a group. */
 PS_COMPARE(by_ends, transfer,
-           PS_BY(group) PS_BY(sender) PS_BY(receiver) PS_BY(is_send) PS_BY(start_ns) PS_BY(op))
+           PS_BY(sender) PS_BY(receiver) PS_BY(is_send) PS_BY(start_ns) PS_BY(op))
 
 /* --- ends ----------------------------------------------------------------------------------------------------- */
 
@@ -100,14 +99,11 @@ static bool find_transfers(matching *m) {
     size_t n = m->w->n - m->w->n_collective_entries;
     m->all = ps_calloc(n + 1, sizeof *m->all);
     bool ok = m->all != NULL && index_ranks(m) && index_places(m, e, n);
-    ps_sort(e, n, sizeof *e, by_group_and_rank);
-    for (size_t i = 0; ok && i < n;) {
-        size_t k = i;
-        while (k < n && e[k].group == e[i].group) {
-            k++;
-        }
+    for (size_t i = 0, k = 0; ok && i < n; i = k) {
+        k = ps_skew_group_end(e, n, i);
+        size_t before = m->n;
         add_transfers(m, e + i, k - i);
-        i = k;
+        ps_sort(m->all + before, m->n - before, sizeof *m->all, by_ends);
     }
     return ok;
 }
@@ -149,7 +145,8 @@ static void pair_transfers(ps_skew_work *w, const transfer *t, size_t n, ps_tran
                                   .receiver = t[i].receiver,
                                   .send_op = send->op,
                                   .receive_op = t[i].op,
-                                  .group = w->plain[t[i].group],
+                                  .start_ns = t[i].start_ns,
+                                  .group = w->plain[t[i].group].name,
                                   .step = t[i].step};
         }
     }
@@ -160,9 +157,6 @@ bool ps_skew_receives(ps_skew_work *w) {
     ps_idmap_init(&m.by_rank);
     ps_idmap_init(&m.by_place);
     bool ok = find_transfers(&m);
-    if (ok && m.n > 1) {
-        qsort(m.all, m.n, sizeof *m.all, by_ends);
-    }
     w->out->receives = ok ? ps_calloc(m.n / 2 + 1, sizeof *w->out->receives) : NULL;
     ps_transfer_end *ends = ok ? ps_calloc(m.n + 1, sizeof *ends) : NULL;
     ok = w->out->receives != NULL && ends != NULL;
