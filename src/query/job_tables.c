@@ -117,6 +117,10 @@ static ps_code run_once(ps_sql_context *c, const char *mode, const ps_run **out,
 /* Why a run has not what was asked for. */
 static ps_code say_nothing(ps_lang lang, const ps_run *run, const char *what, ps_err *err) {
     const ps_err *last = &run->errors[run->n_analyses - 1];
+    if (last->code == PS_NOMEM) {
+        *err = *last;
+        return PS_NOMEM;
+    }
     const char *reason =
         last->code != PS_OK ? ps_err_text(lang, last) : ps_run_first_reason(lang, run);
     ps_code code = run->n_failed > 0 ? PS_IO : PS_NOTHING;
@@ -179,7 +183,8 @@ static const ps_table *table_for_view(const void *context, const char *name) {
     for (; *mode != NULL && out == NULL; mode++) {
         ps_err err = PS_ERR_INIT;
         if (table_of_mode(v->c, *mode, name, &out, &err) != PS_OK) {
-            v->err = err.code != PS_NOTHING || v->err.code == PS_OK ? err : v->err;
+            bool is_worse = err.code != PS_NOTHING || v->err.code == PS_OK;
+            v->err = is_worse && v->err.code != PS_NOMEM ? err : v->err;
             out = NULL;
         }
     }
@@ -235,10 +240,11 @@ ps_code ps_job_view_table(ps_sql_context *c, const ps_job_view *view, const ps_t
         const ps_job_view_input in = {
             .from = &from, .step = "all", .stage = -1, .lang = c->opts.analysis.lang};
         *made = view->make(&in, err);
-        if (*made != NULL && v.unsized.code != PS_OK) {
+        const ps_err *lost = v.err.code == PS_NOMEM ? &v.err : &v.unsized;
+        if (*made != NULL && lost->code != PS_OK) { /* it would lack something without a word */
             ps_table_free(*made);
             *made = NULL;
-            *err = v.unsized;
+            *err = *lost;
             return err->code;
         }
     }
