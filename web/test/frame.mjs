@@ -2,7 +2,7 @@
 // `simulate 1f1b --pp 4 --microbatches 8 --profile DIR`). PIPESCOPE_SHOTS=DIR keeps pictures.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { launch } from "./page.mjs";
 
@@ -10,8 +10,8 @@ const [executablePath, program, capture] = process.argv.slice(2);
 const TOKEN = "frame-test";
 const faults = [];
 
-function serve() {
-  const server = spawn(program, ["serve", capture, "--port", "0", "--token", TOKEN, "--quiet"], {
+function serve(folder) {
+  const server = spawn(program, ["serve", folder, "--port", "0", "--token", TOKEN, "--quiet"], {
     stdio: ["ignore", "pipe", "ignore"],
   });
   return new Promise((done, fail) => {
@@ -27,7 +27,7 @@ function serve() {
   });
 }
 
-const { server, base } = await serve();
+const { server, base } = await serve(capture);
 process.on("exit", () => server.kill());
 process.on("uncaughtException", (error) => {
   console.error(error);
@@ -46,19 +46,19 @@ async function context(options = {}) {
   return made;
 }
 
-async function open(where, hash = "", withToken = true) {
+async function open(where, hash = "", withToken = true, from = base) {
   const page = await where.newPage();
   page.setDefaultTimeout(10_000);
   page.on("pageerror", (error) => faults.push(`${hash}: ${error.message}`));
   page.on(
     "request",
     (request) =>
-      request.url().startsWith(base) ||
+      request.url().startsWith(from) ||
       request.url().startsWith("blob:") ||
       request.url().startsWith("data:") ||
       faults.push(`asked for ${request.url()}`),
   );
-  await page.goto(`${base}#${withToken ? `token=${TOKEN}&` : ""}${hash}`);
+  await page.goto(`${from}#${withToken ? `token=${TOKEN}&` : ""}${hash}`);
   return page;
 }
 
@@ -563,6 +563,90 @@ for (const [look, locale] of [
   await page.waitForSelector("#page-communication .findings", { state: "attached" });
   await shot(page, `advice-${look}.png`);
   await own.close();
+}
+
+// --- saved views: kept, handed on to somebody who has the same data elsewhere ----------------------------------------------
+
+{
+  const own = await context();
+  const page = await open(own, "tab=timeline");
+  await ready(page);
+  await page.locator(".tl-row.tl-rank").nth(2).hover();
+  await page.locator(".tl-row.tl-rank").nth(2).getByRole("button", { name: "Pin on top" }).click();
+  await page.waitForSelector(".tl-pins .tl-row");
+  const pinned = await page.locator(".tl-pins .tl-row .tl-name").first().innerText();
+  await page.keyboard.press("v");
+  const dialog = page.getByRole("dialog", { name: "Saved views" });
+  assert.match(await dialog.innerText(), /No view is saved/);
+  await dialog.getByRole("textbox", { name: "Name" }).fill("third stage");
+  await dialog.getByRole("textbox", { name: "Note" }).fill("waits for the second");
+  await page.keyboard.press("Enter");
+  await dialog.locator("li").waitFor();
+  await shot(page, "views.png");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    dialog.getByRole("button", { name: "Save all as a file" }).click(),
+  ]);
+  const file = readFileSync(await download.path(), "utf8");
+  assert.ok(!file.includes(TOKEN), "the token stays here");
+  // Another page of the same browser has it, and goes there.
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.locator("#tab-memory").click();
+  await page.reload();
+  await ready(page);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Commands" }).fill("waits for");
+  await page.keyboard.press("Enter");
+  await until(
+    async () => (await page.locator(".tl-pins .tl-row .tl-name").allInnerTexts())[0] === pinned,
+    "the view has its pins",
+  );
+  await page.goBack();
+  await page.waitForFunction(() => location.hash.includes("tab=memory"));
+  await page.keyboard.press("v");
+  await dialog.getByRole("button", { name: "Delete: third stage" }).click();
+  assert.equal(await dialog.locator("li").count(), 0);
+  await own.close();
+
+  const copy = `${capture}-elsewhere`;
+  cpSync(capture, copy, { recursive: true });
+  const other = await serve(copy);
+  process.on("exit", () => other.server.kill());
+  const theirs = await context();
+  const there = await open(theirs, "tab=summary", true, other.base);
+  await ready(there);
+  // Dropped anywhere on the page.
+  const dropped = await there.evaluateHandle((text) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], "views.json"));
+    return data;
+  }, file);
+  await there.dispatchEvent("body", "drop", { dataTransfer: dropped });
+  await there.waitForFunction(() => /Views added: 1/.test(document.body.innerText));
+  await there.keyboard.press("v");
+  const listed = there.getByRole("dialog", { name: "Saved views" });
+  assert.equal(
+    await listed.getByRole("textbox", { name: "Note" }).last().inputValue(),
+    "waits for the second",
+  );
+  await listed.getByRole("button", { name: "Open: third stage" }).click();
+  await until(
+    async () => (await there.locator(".tl-pins .tl-row .tl-name").allInnerTexts())[0] === pinned,
+    "the same place in a copy that lies elsewhere",
+  );
+  // No file of views is said to be none.
+  await there.keyboard.press("v");
+  await listed.locator("input[type=file]").setInputFiles({
+    name: "other.json",
+    mimeType: "application/json",
+    buffer: Buffer.from("{}"),
+  });
+  await there.waitForFunction(() =>
+    /other\.json is no file of saved views/.test(document.body.innerText),
+  );
+  await theirs.close();
+  other.server.removeAllListeners("exit");
+  other.server.kill();
 }
 
 // --- the server goes away -----------------------------------------------------------------------------------------------

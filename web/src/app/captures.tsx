@@ -17,6 +17,7 @@ import type { Folder } from "../model/captures";
 import { fail, notify } from "../model/notices";
 import { Icon } from "../panels/icons";
 import { t } from "../words";
+import { takeViews } from "./views";
 
 export function Captures({ opened }: { opened: Session }) {
   const base = baselineOf(opened, useAtom(baseline));
@@ -67,8 +68,11 @@ async function openPath(path: string): Promise<void> {
 /** Files of whoever looks at the page, one after the other. */
 async function sendFiles(files: Iterable<File>): Promise<void> {
   for (const file of files) {
-    notify("info", t("captures.sending", file.name));
     try {
+      if (await takeViews(file)) {
+        continue;
+      }
+      notify("info", t("captures.sending", file.name));
       await sendCapture(file);
       notify("info", t("captures.opened", file.name));
     } catch (error) {

@@ -31,6 +31,7 @@ import { SettingsDialog } from "./settings";
 import { StatusLine } from "./status_line";
 import { tabsShown } from "./tabs";
 import { Toasts } from "./toasts";
+import { ViewsDialog } from "./views";
 import { addressNow } from "../model/url_state";
 
 const PAGES: Record<Tab, () => ComponentChild> = {
@@ -87,6 +88,7 @@ function registerCommands(): () => void {
     { id: "frame.settings", word: "command.settings", keys: [], run: () => over.set("settings") },
     { id: "frame.capture", word: "command.capture", keys: [], run: () => over.set("capture") },
     { id: "frame.notes", word: "command.notes", keys: [], run: () => over.set("notes") },
+    { id: "frame.views", word: "command.views", keys: ["v"], run: () => over.set("views") },
     {
       id: "frame.load-all",
       word: "command.load-all",
@@ -148,6 +150,7 @@ export function Frame() {
       {open === "settings" && <SettingsDialog onClose={close} />}
       {open === "capture" && <CaptureDialog onClose={close} />}
       {open === "notes" && <NotesDialog onClose={close} />}
+      {open === "views" && <ViewsDialog onClose={close} />}
     </>
   );
 }

@@ -21,6 +21,13 @@ export function Header({ bare }: { bare?: boolean }) {
     <header class="top">
       <b class="brand">pipescope</b>
       {bare === true ? <span class="fill" /> : <Opened />}
+      {bare !== true && (
+        <IconButton
+          name="bookmark"
+          label={`${t("command.views")} (V)`}
+          run={() => over.set("views")}
+        />
+      )}
       {bare !== true && <ExportMenu />}
       {bare !== true && <Bell />}
       <Menu label={t("command.look")} icon={LOOK_ICON[at]}>

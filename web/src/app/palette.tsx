@@ -5,11 +5,13 @@ import type { LaneNode } from "../api/types";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
 import { goto, load, rankOf, ranks, tab } from "../model/session";
+import { openView, views, viewsOf } from "../model/views";
 import { Dialog } from "../panels/dialog";
 import { t } from "../words";
 import { commands, isOffered } from "../model/commands";
 import { Keys } from "./help";
 import { fits, parseSpan } from "./palette_model";
+import { openCaptureIds } from "./views";
 
 interface Entry {
   id: string;
@@ -50,6 +52,15 @@ function rankEntries(): Entry[] {
         load([r.key]).then(() => whenRead(r.key, () => goToRank(r.key)), fail);
       }
     },
+  }));
+}
+
+function viewEntries(): Entry[] {
+  return viewsOf(views.get(), openCaptureIds()).here.map((view) => ({
+    id: `view ${view.made} ${view.address}`,
+    group: t("palette.view"),
+    text: view.note === "" ? view.name : `${view.name}: ${view.note}`,
+    run: () => openView(view),
   }));
 }
 
@@ -139,7 +150,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const [lanesFound, setLanes] = useState<Entry[]>([]);
   const list = useRef<HTMLDivElement>(null);
-  const fixed = useMemo(() => [...commandEntries(), ...rankEntries()], []);
+  const fixed = useMemo(() => [...commandEntries(), ...viewEntries(), ...rankEntries()], []);
   useEffect(() => {
     laneEntries().then(setLanes, () => undefined); // without lanes it is still of use
   }, []);

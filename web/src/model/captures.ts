@@ -1,6 +1,6 @@
 /** Captures that are open: which, and how they come and go without a restart (docs/serve-api.md, "Captures"). */
 import { get, post, postFile } from "../api/client";
-import type { Session } from "../api/types";
+import type { Rank, Session } from "../api/types";
 import { session } from "./session";
 
 export const isOpen = (opened: Session | null, i: number): boolean =>
@@ -11,6 +11,17 @@ export const openCaptures = (opened: Session | null): [number, string][] =>
   (opened?.clusters ?? []).flatMap((c, i): [number, string][] =>
     isOpen(opened, i) ? [[i, c.path]] : [],
   );
+
+/** What each capture is, wherever it lies and whatever else is open: by its number, all of its ranks as one. */
+export function captureIds(known: readonly Rank[]): Map<number, string> {
+  const sums = new Map<number, bigint>();
+  for (const { id, cluster } of known) {
+    if (id !== undefined) {
+      sums.set(cluster, BigInt.asUintN(64, (sums.get(cluster) ?? 0n) + BigInt(`0x${id}`)));
+    }
+  }
+  return new Map([...sums].map(([i, sum]) => [i, `x${sum.toString(16).padStart(16, "0")}`]));
+}
 
 /** What pages without a choice of their own look at, as the server does. */
 export const firstCapture = (opened: Session | null): number => openCaptures(opened)[0]?.[0] ?? 0;

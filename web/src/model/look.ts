@@ -1,6 +1,7 @@
 /** How the page looks: dark or light, and the colours, with what the user changed. CSS has them as variables. */
 import type { Session } from "../api/types";
 import { Atom } from "../base/atom";
+import { keep, kept } from "../base/kept";
 import { textOn, type ViewerTheme } from "../base/theme";
 import { session } from "./session";
 
@@ -39,35 +40,14 @@ const FALLBACK: { light: ViewerTheme; dark: ViewerTheme } = {
   },
 };
 
-const stored = <T>(key: string, fallback: T): T => {
-  try {
-    const text = localStorage.getItem(`pipescope-${key}`);
-    return text === null ? fallback : (JSON.parse(text) as T);
-  } catch {
-    return fallback; // no storage, or something else's
-  }
-};
-
-const keep = (key: string, value: unknown): void => {
-  try {
-    localStorage.setItem(`pipescope-${key}`, JSON.stringify(value));
-  } catch {
-    // it is for this visit then
-  }
-};
-
 const systemDark =
   typeof matchMedia === "function" ? matchMedia("(prefers-color-scheme: dark)") : null;
 
-export const look = new Atom<Look>(
-  typeof localStorage === "undefined" ? "system" : stored<Look>("look", "system"),
-);
+export const look = new Atom<Look>(kept<Look>("look", "system"));
 export const isDark = new Atom<boolean>(false);
 /** By "light" and "dark": a colour changed on one ground is left alone on the other. */
 export const changes = new Atom<{ light: Changes; dark: Changes }>(
-  typeof localStorage === "undefined"
-    ? { light: {}, dark: {} }
-    : stored("colours", { light: {}, dark: {} }),
+  kept("colours", { light: {}, dark: {} }),
 );
 /** What everything is drawn with now. */
 export const theme = new Atom<ViewerTheme>(FALLBACK.light);

@@ -1,5 +1,6 @@
 /** The address holds what is looked at: the tab, and what each page says of itself. A page registers under a prefix; its keys
  * stand as "prefix.key". Changes replace the address; another tab is a step of the history. The token is never in it. */
+import { captureIds } from "./captures";
 import { ranks, tab, TABS, type Tab } from "./session";
 
 export interface UrlPart {
@@ -42,14 +43,28 @@ export function formatHash(shown: Tab, parts: UrlState): string {
   return out.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
 }
 
-/** In the address ranks stand by what they are, not by where their file lies: it holds for a copy of the capture elsewhere. What is no rank
- * of this capture stays as it is. */
-const translated = (text: string, from: "key" | "id", to: "key" | "id"): string => {
-  const by = new Map(ranks.get().map((r) => [r[from], r[to] ?? r.key]));
-  return text.replace(/\b[0-9a-f]{16}\b/g, (name) => by.get(name) ?? name);
-};
-export const keysOf = (hash: string): string => translated(hash, "id", "key");
-export const idsOf = (hash: string): string => translated(hash, "key", "id");
+const RANK_ID = /\b[0-9a-f]{16}\b/g;
+const CAPTURE_ID = /\bx[0-9a-f]{16}\b/g;
+/** Where numbers of captures stand. */
+const CAPTURE = /\b((?:base\.n|job\.cluster|cmp\.now)=|pp\.under=beside:)(\d+)/g;
+
+/** In the address ranks and captures stand by what they are, not by where their file lies or which was opened first: it holds for a copy
+ * of the capture elsewhere. What is none of these stays as it is. */
+export function idsOf(hash: string): string {
+  const by = new Map(ranks.get().map((r) => [r.key, r.id ?? r.key]));
+  const captures = captureIds(ranks.get());
+  return hash
+    .replace(RANK_ID, (key) => by.get(key) ?? key)
+    .replace(CAPTURE, (_, before: string, n: string) => before + (captures.get(Number(n)) ?? n));
+}
+
+export function keysOf(hash: string): string {
+  const by = new Map(ranks.get().map((r) => [r.id, r.key]));
+  const captures = new Map([...captureIds(ranks.get())].map(([n, id]) => [id, String(n)]));
+  return hash
+    .replace(RANK_ID, (id) => by.get(id) ?? id)
+    .replace(CAPTURE_ID, (id) => captures.get(id) ?? id);
+}
 
 const registered: UrlPart[] = [];
 /** What the address said of pages that are not there yet, or no longer. */
@@ -100,10 +115,22 @@ export function urlChanged(): void {
   }
 }
 
+/** The part of the address that says what is seen right now. */
+export function hashNow(): string {
+  put(false);
+  return location.hash;
+}
+
 /** The address of what is seen right now, to hand on. */
 export function addressNow(): string {
+  return new URL(hashNow(), location.href).href;
+}
+
+/** Looks at what such an address says, as a step of the history. */
+export function goToAddress(hash: string): void {
   put(false);
-  return location.href;
+  history.pushState(null, "", hash);
+  restore(hash);
 }
 
 function restore(hash = location.hash): void {

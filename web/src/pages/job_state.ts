@@ -1,6 +1,6 @@
 /** Which data the pages of pipelines look at, and what the user says of the job. It outlives the pages; the address holds it. */
 import { Atom } from "../base/atom";
-import { firstCapture, isOpen } from "../model/captures";
+import { firstCapture, isOpen, openCaptures } from "../model/captures";
 import { session } from "../model/session";
 import type { UrlPart } from "../model/url_state";
 
@@ -46,9 +46,12 @@ export const jobParams = (): Record<string, string | number | boolean> =>
     ]),
   );
 
+/** Which of several captures is the first, others may see otherwise. */
+const isChosen = (): boolean => cluster.get() > 0 || openCaptures(session.get()).length > 1;
+
 export const jobUrl: UrlPart = {
   prefix: "job",
-  read: () => ({ ...(cluster.get() > 0 ? { cluster: String(cluster.get()) } : {}), ...job.get() }),
+  read: () => ({ ...(isChosen() ? { cluster: String(cluster.get()) } : {}), ...job.get() }),
   write: (state) => {
     const said: Record<string, string> = {};
     for (const key of JOB_FIELDS) {
