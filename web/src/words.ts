@@ -249,6 +249,8 @@ const WORDS = {
   "timeline.no-offset": ["No offset", "无偏移"],
   "timeline.recover": ["Undo all offsets", "恢复默认偏移"],
   "timeline.apply": ["Apply", "应用"],
+  "timeline.idle": ["{0} idle counters", "{0} 个不变的计数器"],
+  "timeline.idle-what": ["Counters that do not change:", "不变的计数器："],
   "timeline.pin": ["Pin on top", "置顶"],
   "timeline.unpin": ["Unpin", "取消置顶"],
   "timeline.pin-same": ["Pin this lane of all ranks", "置顶所有 rank 的同名泳道"],

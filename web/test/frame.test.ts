@@ -28,6 +28,7 @@ import {
   treeOrder,
   type Query,
 } from "../src/panels/table_model";
+import { isLongName } from "../src/panels/table_row";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import { columnWord, language, t, WORDS_FOR_TESTS } from "../src/words";
 
@@ -45,6 +46,22 @@ test("one unit to a column, three digits, all of them on hover", () => {
   assert.equal(valueText(98_765_432_100, shown), "98\u2009765");
   assert.equal(ns([396_199_000, 7_000, 5_000, 3_000]).unit, "ms", "the largest stays readable");
   assert.equal(ns([96_199_000, 7_000, 5_000, 3_000]).unit, "µs");
+});
+
+test("long names keep their ends, sentences and numbers do not", () => {
+  for (const name of [
+    "aten::convolution_backward_overrideable",
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >",
+  ]) {
+    assert.ok(isLongName(name), name);
+  }
+  for (const other of [
+    "Conv2DBackpropFilter",
+    "the stage waits for the one before it",
+    "前向传播中的等待时间说明很长很长很长很长",
+  ]) {
+    assert.ok(!isLongName(other), other);
+  }
 });
 
 test("points in time keep their digits", () => {

@@ -627,6 +627,15 @@ const ITEMS = {
       "a value under the pointer",
     );
     assert.match(await label.locator(".tl-scale").innerText(), /\d/, "its scale");
+    // Those that do not change share a row; it opens them.
+    const below = (group) => nodes.filter((n) => nodes[n.parent] === group);
+    const group = nodes.find((n) => n.name === "NPU Module Mem");
+    const idle = below(group).filter((n) => n.idle);
+    assert.ok(idle.length > 10 && idle.length < below(group).length);
+    await v.look({ ranks: `=${first}`, lanes: `=${escaped(group.name)}` });
+    const folded = v.page.locator(".tl-row", { hasText: `${idle.length} idle counters` });
+    await folded.locator("button").click();
+    await v.page.locator(`.tl-row[data-id="${idOf(idle[0])}"]`).waitFor();
   },
 
   "a locked box stays when a slice is clicked": async () => {

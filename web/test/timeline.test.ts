@@ -415,6 +415,37 @@ function sample(): {
   };
 }
 
+test("counters that do not change share a row, which opens them", () => {
+  const { tree, lanes, input, layout } = sample();
+  const counter = (id: string, parent: number, lane: number, extra: Partial<LaneNode> = {}) =>
+    node(id, parent, lane, { kind: "counter", device: 0, ...extra });
+  lanes.set(
+    "a",
+    new RankLanes("a", [
+      node("dev", -1, -1),
+      counter("dev/hbm", 0, 0),
+      counter("dev/freq", 0, 1, { idle: true }),
+      node("dev/mem", 0, -1),
+      counter("dev/mem/1", 3, 2, { idle: true }),
+      counter("dev/mem/2", 3, 3, { idle: true }),
+      node("dev/llc", 0, -1),
+      counter("dev/llc/1", 6, 4, { idle: true }),
+      counter("dev/llc/2", 6, 5),
+    ]),
+  );
+  input.ranks = [rankNamed("a")];
+  const closed = ["a", "a|dev", "a|dev/hbm", "a|dev/llc", "a|dev/llc/1", "a|dev/llc/2"];
+  assert.deepEqual(layout(), [...closed, "a|dev#idle"], "one alone stays where it is");
+  const row = tree.items.find((i) => i.kind === "idle")!;
+  assert.deepEqual(row.hidden, ["a|dev/freq", "a|dev/mem/1", "a|dev/mem/2"]);
+  tree.setOpen(row, true);
+  const opened = [...closed, "a|dev#idle", "a|dev/freq", "a|dev/mem", "a|dev/mem/1", "a|dev/mem/2"];
+  assert.deepEqual(layout(), opened);
+  tree.setOpen(row, false);
+  assert.equal(tree.reveal(input, "a", 3), "a|dev/mem/2");
+  assert.deepEqual(layout(), opened, "what leads to one opens it");
+});
+
 test("the first rank is open, the others are closed, unread ones have a row", () => {
   const { tree, layout } = sample();
   assert.deepEqual(layout(), [

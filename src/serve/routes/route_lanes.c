@@ -158,14 +158,16 @@ static void list_all(tree *x) {
 
 /* --- the reply ------------------------------------------------------------------------------------------------------- */
 
-/* First and last time of a counter, and how many values it has. */
-static uint32_t counter_span(const ps_trace *t, uint32_t track, int64_t *start_ns,
-                             int64_t *end_ns) {
+/* First and last time of a counter, how many values it has, and whether all of them are the same. */
+static uint32_t counter_span(const ps_trace *t, uint32_t track, int64_t *start_ns, int64_t *end_ns,
+                             bool *is_idle) {
     const ps_counters *c = ps_trace_counters(t);
     /* sorted by track */
     PS_PLACE(uint32_t, low, 0, c->n, i, c->track[i] < track);
     uint32_t end = low;
+    *is_idle = true;
     while (end < c->n && c->track[end] == track) {
+        *is_idle = *is_idle && c->value[end] == c->value[low];
         end++;
     }
     *start_ns = low < end ? c->time_ns[low] : 0;
@@ -180,8 +182,9 @@ static void put_node(ps_json *j, const shown *s) {
     int64_t end_ns = 0;
     uint32_t n = 0;
     uint32_t rows = 0;
+    bool is_idle = false;
     if (node->kind == PS_NODE_COUNTER) {
-        n = counter_span(y->trace, node->track, &start_ns, &end_ns);
+        n = counter_span(y->trace, node->track, &start_ns, &end_ns, &is_idle);
         rows = 1;
     } else if (node->lane != PS_NONE) {
         n = ps_lod_n_slices(y->lod, node->lane);
@@ -200,6 +203,9 @@ static void put_node(ps_json *j, const shown *s) {
     ps_json_key_str(j, "unit", node->unit);
     ps_json_key_int(j, "start", start_ns);
     ps_json_key_int(j, "end", end_ns);
+    if (is_idle) {
+        ps_json_key_bool(j, "idle", true);
+    }
     ps_json_close(j);
 }
 

@@ -104,6 +104,8 @@ export interface LaneNode {
   unit: string;
   start: Ns;
   end: Ns;
+  /** Of counters: all values are the same. */
+  idle?: true;
 }
 
 export interface Link {

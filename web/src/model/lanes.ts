@@ -14,7 +14,7 @@ export const HIDDEN_PX = 20;
 export const PIPELINE_PX = 24;
 
 export type ItemKind =
-  "host" | "rank" | "unread" | "pipeline" | "group" | "lane" | "counter" | "hidden";
+  "host" | "rank" | "unread" | "pipeline" | "group" | "lane" | "counter" | "idle" | "hidden";
 
 export interface Item {
   kind: ItemKind;
@@ -37,7 +37,7 @@ export interface Item {
   rows: number;
   isOpen: boolean;
   canOpen: boolean;
-  /** Of "n lanes hidden". */
+  /** Of "n lanes hidden"; of "n counters that do not change" those. */
   hidden: string[];
 }
 
@@ -51,6 +51,11 @@ export const rankOfId = (id: string): string =>
   id.includes("|") ? id.slice(0, id.indexOf("|")) : id;
 export const nodeOfId = (id: string): string =>
   id.includes("|") ? id.slice(id.indexOf("|") + 1) : "";
+
+/** The row of counters that do not change, of a parent. */
+const idleId = (parent: string): string => `${parent}#idle`;
+/** So many of them share a row. */
+const LEAST_IDLE = 2;
 
 /** Lanes so deep are closed at first. */
 const DEEP = 8;
@@ -162,7 +167,11 @@ export class LaneTree {
     this.hidden.delete(key);
     for (let at = node; at >= 0; at = lanes.nodes[at].parent) {
       const id = idOf(key, lanes.nodes[at].id);
+      const above = lanes.nodes[at].parent;
       this.hidden.delete(id);
+      if (lanes.isIdle(at) && (above < 0 || !lanes.isIdle(above))) {
+        this.opened.set(idleId(above < 0 ? key : idOf(key, lanes.nodes[above].id)), true);
+      }
       if (at !== node && !(this.choice(lanes, at, host) ?? opensAtFirst(lanes.nodes[at]))) {
         this.opened.set(id, true);
       }
@@ -359,12 +368,32 @@ export class LaneTree {
       (n) => idOf(rank.key, lanes.nodes[n].id),
     );
     const hidden: string[] = [];
+    const shown: number[] = [];
     for (const node of children) {
       const id = idOf(rank.key, lanes.nodes[node].id);
       if (this.hidden.has(id)) {
         hidden.push(id);
       } else if (this.shownNames === null || this.passes(lanes, node)) {
-        this.addNode(out, rank, lanes, node, depth, below);
+        shown.push(node);
+      }
+    }
+    const isInside = parent >= 0 && lanes.isIdle(parent);
+    const idle = isInside ? [] : shown.filter((node) => lanes.isIdle(node));
+    const counters = idle.flatMap((node) => lanes.lanesBelow(node, true));
+    const isFolded = counters.length >= LEAST_IDLE;
+    for (const node of isFolded ? shown.filter((n) => !idle.includes(n)) : shown) {
+      this.addNode(out, rank, lanes, node, depth, below);
+    }
+    if (isFolded) {
+      const id = idleId(parentId);
+      const isOpen = this.opened.get(id) ?? false;
+      const ids = counters.map((lane) => idOf(rank.key, lanes.nodes[lanes.nodeOfLane(lane)].id));
+      out.push({
+        ...plain("idle", id, "", depth, GROUP_PX, isOpen),
+        ...{ rank, lanes, canOpen: true, hidden: ids },
+      });
+      for (const node of isOpen ? idle : []) {
+        this.addNode(out, rank, lanes, node, depth + 1, below);
       }
     }
     if (hidden.length > 0) {

@@ -71,6 +71,15 @@ export class RankLanes {
     return found;
   }
 
+  /** A counter that does not change, or a group of such. */
+  isIdle(node: number): boolean {
+    const { lane, idle } = this.nodes[node];
+    const children = this.children[node];
+    return lane >= 0
+      ? idle === true
+      : children.length > 0 && children.every((child) => this.isIdle(child));
+  }
+
   shownChildren(node: number): number[] {
     return this.withMerged(this.children[node], node);
   }

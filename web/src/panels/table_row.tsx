@@ -10,6 +10,8 @@ import type { Branch } from "./table_tree";
 /** A text that may not fit is said on hover. */
 const LONG_TEXT = 12;
 const INDENT_PX = 16;
+/** Of the button, or its place, beside what is indented. */
+const TWIG_PX = 20;
 
 export interface GridRowProps {
   row: TableRow | null;
@@ -109,8 +111,37 @@ function GridCell({ row, column, bar, most, branch, onToggle }: GridCellProps) {
         <i class="cell-bar" style={{ width: `${share * 100}%`, background: `var(${bar!})` }} />
       )}
       {branch !== null && <Twig branch={branch} onToggle={onToggle} />}
-      {branch !== null ? <span class="tree-text">{text}</span> : text}
+      {branch !== null ? (
+        <span class="tree-text">
+          <Name text={text} beside={branch.row.depth * INDENT_PX + TWIG_PX} />
+        </span>
+      ) : (
+        <Name text={text} beside={0} />
+      )}
     </span>
+  );
+}
+
+/** Names differ at their ends, sentences do not: they begin with what they say. */
+const LONG_NAME = 24;
+const WORD = 8;
+const TAIL = 12;
+export const isLongName = (text: string): boolean =>
+  text.length >= LONG_NAME &&
+  /^[\x20-\x7e]*$/.test(text) &&
+  text.length >= WORD * text.trim().split(/\s+/).length;
+
+/** A long name gives way in its middle; what is copied is all of it. `beside`: pixels of the cell that it has not. */
+function Name({ text, beside }: { text: string; beside: number }) {
+  return isLongName(text) ? (
+    <>
+      <span class="cell-head" style={{ maxWidth: `calc(100% - ${TAIL}ch - ${beside}px)` }}>
+        {text.slice(0, -TAIL)}
+      </span>
+      {text.slice(-TAIL)}
+    </>
+  ) : (
+    <>{text}</>
   );
 }
 
@@ -130,7 +161,7 @@ function Twig({ branch, onToggle }: { branch: Branch; onToggle: (open: boolean) 
           <Icon name={branch.isOpen ? "down" : "right"} />
         </button>
       ) : (
-        <i class="indent" style={{ width: "20px" }} />
+        <i class="indent" style={{ width: `${TWIG_PX}px` }} />
       )}
     </>
   );

@@ -9,7 +9,7 @@ import { LABEL_FONT_PX } from "./draw_base";
 import type { Ref } from "../api/types";
 import { boxRects, flowsOnScreen, lookOf, rectsOf } from "./draw_over";
 import { svgPath } from "./flow_shape";
-import { cutMiddle } from "./labels";
+import { cutMiddle, nameOf } from "./labels";
 import { tintOf } from "./palette";
 import type { Item } from "../model/lanes";
 import type { Timeline } from "./timeline";
@@ -62,7 +62,7 @@ function names(timeline: Timeline): Name[] {
       const y = top + Math.min(item.height, 28) / 2;
       if (y >= region.top && y < region.bottom && item.kind !== "hidden") {
         const text = cutMiddle(
-          item.owner === "" ? item.label : `${item.owner}  ${item.label}`,
+          item.owner === "" ? nameOf(item) : `${item.owner}  ${nameOf(item)}`,
           labelWidth.get() - x - 8,
           timeline.widths,
         );

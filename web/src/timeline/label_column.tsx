@@ -1,7 +1,7 @@
 /** The column of lane names: only what is on screen is there, however many lanes there are. */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Rank } from "../api/types";
-import { HEADER_PX, headId, type Item } from "../model/lanes";
+import { HEADER_PX, headId, nodeOfId, type Item } from "../model/lanes";
 import { autoOffset, load, offsets } from "../model/session";
 import { layoutInput, marked, touchTree, tree } from "../model/tree";
 import { Icon } from "../panels/icons";
@@ -17,7 +17,7 @@ import {
   togglePin,
   treeKey,
 } from "./label_keys";
-import { cutMiddle } from "./labels";
+import { cutMiddle, nameOf } from "./labels";
 import type { Timeline } from "./timeline";
 import { stuckRank, type Region } from "./scene";
 import { grouped } from "../base/format";
@@ -140,26 +140,46 @@ function Row({
       </div>
     );
   }
+  const focus = {
+    "data-id": item.id,
+    tabIndex: isTabStop ? 0 : -1,
+    onFocus: () => gotFocus(item, region),
+    onBlur: (e: FocusEvent) => lostFocus(e.relatedTarget),
+    onKeyDown: (e: KeyboardEvent) => {
+      if (e.target === e.currentTarget && treeKey(e, item, region, timeline)) {
+        e.preventDefault();
+        e.stopPropagation();
+      }
+    },
+  };
+  if (item.kind === "idle") {
+    return (
+      <div
+        class="tl-row tl-group"
+        style={style}
+        role="treeitem"
+        aria-level={item.depth + 1}
+        aria-expanded={item.isOpen}
+        title={namesOf(item)}
+        {...focus}
+        onDblClick={() => toggle(item)}
+      >
+        <Twist item={item} />
+        <span class="tl-name quiet">{nameOf(item)}</span>
+      </div>
+    );
+  }
   const isMovable = item.kind !== "host";
   return (
     <div
       class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`}
-      data-id={item.id}
       style={style}
       role="treeitem"
       aria-level={item.depth + 1}
       aria-expanded={item.canOpen ? item.isOpen : undefined}
       aria-selected={marked.get().has(item.id)}
       title={titleOf(item)}
-      tabIndex={isTabStop ? 0 : -1}
-      onFocus={() => gotFocus(item, region)}
-      onBlur={(e) => lostFocus(e.relatedTarget)}
-      onKeyDown={(e) => {
-        if (e.target === e.currentTarget && treeKey(e, item, region, timeline)) {
-          e.preventDefault();
-          e.stopPropagation();
-        }
-      }}
+      {...focus}
       draggable={isMovable}
       onDragStart={(e) => {
         dragged = { id: item.id, head: headId(item), isPins: region.isPins };
@@ -180,29 +200,9 @@ function Row({
         actions.menu(item, e.clientX, e.clientY);
       }}
     >
-      {item.canOpen ? (
-        <button
-          type="button"
-          class="flat tiny tl-twist"
-          aria-label={t(item.isOpen ? "timeline.close" : "timeline.open")}
-          onClick={(e) => {
-            e.stopPropagation();
-            toggle(item);
-          }}
-        >
-          <Icon name={item.isOpen ? "down" : "right"} />
-        </button>
-      ) : (
-        <span class="tl-twist" />
-      )}
+      {item.canOpen ? <Twist item={item} /> : <span class="tl-twist" />}
       {item.owner !== "" && <span class="tl-owner quiet">{item.owner}</span>}
-      <span class="tl-name">
-        {item.label.includes("\u203a")
-          ? shortened(item, timeline)
-          : item.kind === "host" && item.label === ""
-            ? t("timeline.no-host")
-            : item.label}
-      </span>
+      <span class="tl-name">{item.node < 0 ? nameOf(item) : shortened(item, timeline)}</span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
       {item.kind === "counter" && <Scale item={item} timeline={timeline} />}
       <span class="tl-tools">
@@ -240,11 +240,47 @@ function Row({
   );
 }
 
-/** Of several names that share a row the last says most. Widths are those of texts of 11 pixels. */
-function shortened(item: Item, { widths }: Timeline): string {
-  const owner = item.owner === "" ? 0 : widths.of(item.owner) + 8;
-  const room = ((labelWidth.get() - item.depth * 12 - 36) * 11) / 12 - owner;
+function Twist({ item }: { item: Item }) {
+  return (
+    <button
+      type="button"
+      class="flat tiny tl-twist"
+      aria-label={t(item.isOpen ? "timeline.close" : "timeline.open")}
+      onClick={(e) => {
+        e.stopPropagation();
+        toggle(item);
+      }}
+    >
+      <Icon name={item.isOpen ? "down" : "right"} />
+    </button>
+  );
+}
+
+/** Said on hover: which counters do not change. */
+const MOST_NAMES = 30;
+function namesOf(item: Item): string {
+  const { lanes, hidden } = item;
+  const names = hidden
+    .slice(0, MOST_NAMES)
+    .map((id) => lanes!.nodes[lanes!.find(nodeOfId(id))].name);
+  return [
+    t("timeline.idle-what"),
+    ...names,
+    ...(hidden.length > MOST_NAMES ? ["\u2026"] : []),
+  ].join("\n");
+}
+
+/** Names differ at their ends; of several that share a row the last says most. Widths are those of texts of 11 pixels. */
+function shortened(item: Item, timeline: Timeline): string {
+  const { widths } = timeline;
+  const beside = [item.owner, item.kind === "counter" ? scaleOf(item, timeline)[0] : ""]
+    .filter((text) => text !== "")
+    .reduce((sum, text) => sum + widths.of(text) + 8, 0);
+  const room = ((labelWidth.get() - item.depth * 12 - 36) * 11) / 12 - beside;
   const at = item.label.lastIndexOf(" \u203a ");
+  if (at < 0) {
+    return cutMiddle(item.label, room, widths);
+  }
   const tail = item.label.slice(at);
   const rest = room - widths.of(tail);
   return widths.of(item.label) <= room
@@ -320,18 +356,24 @@ function RankNote({ rank }: { rank: Rank }) {
   }
 }
 
-function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
+/** What the largest and the smallest value in sight are, "": there are none. */
+function scaleOf(item: Item, timeline: Timeline): [most: string, least: string] {
   const [least, most] = timeline.painter.counterScale.get(item.id) ?? [0, 0];
   const { unit } = item.lanes!.nodes[item.node];
-  return most === 0 && least === 0 ? null : (
-    <span
-      class={least < 0 && item.isOpen ? "tl-note quiet tl-scale tl-both" : "tl-note quiet tl-scale"}
-    >
-      {`${number(most)} ${unit}`}
-      {least < 0 && item.isOpen && (
+  return most === 0 && least === 0
+    ? ["", ""]
+    : [`${number(most)} ${unit}`, least < 0 && item.isOpen ? number(least) : ""];
+}
+
+function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
+  const [most, least] = scaleOf(item, timeline);
+  return most === "" ? null : (
+    <span class={least !== "" ? "tl-note quiet tl-scale tl-both" : "tl-note quiet tl-scale"}>
+      {most}
+      {least !== "" && (
         <>
           <br />
-          {number(least)}
+          {least}
         </>
       )}
     </span>

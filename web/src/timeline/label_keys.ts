@@ -137,9 +137,15 @@ export function treeKey(e: KeyboardEvent, item: Item, region: Region, timeline: 
       enter(item, timeline);
       return true;
     case " ":
+      if (item.kind === "idle") {
+        return false; // no lane by itself
+      }
       marked.set(marked.get().has(item.id) ? new Set() : new Set([item.id]));
       return true;
     case "p":
+      if (item.kind === "idle") {
+        return false;
+      }
       togglePin(item);
       return true;
     default:

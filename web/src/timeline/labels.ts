@@ -1,5 +1,15 @@
 /** What is written on a slice: name and duration where both fit, else the name, else its beginning and its end, else its beginning. */
 import { duration } from "../base/time";
+import type { Item } from "../model/lanes";
+import { t } from "../words";
+
+/** What a row of the tree is called. */
+export const nameOf = ({ kind, label, hidden }: Item): string =>
+  kind === "idle"
+    ? t("timeline.idle", hidden.length)
+    : kind === "host" && label === ""
+      ? t("timeline.no-host")
+      : label;
 
 export const ELLIPSIS = "\u2026";
 /** Room beside the text. */
