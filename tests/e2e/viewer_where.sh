@@ -27,17 +27,37 @@ steps = '"index", avg(%s) * 1000 FROM ClusterStepTraceTime WHERE type = \'rank\'
 summary = "rank, avg(%s) * 1000 FROM ClusterTimeSummary GROUP BY rank"
 bubble = "rank, avg(%s) FROM PipelineBubble GROUP BY rank"
 late = "rankId, sum(%s) FROM SlowRankLateness GROUP BY rankId"
+launch = "rank, avg(%s) * 1000 FROM ClusterTimeSummaryExtra GROUP BY rank"
+share = '"index", 100 * avg(%s) / avg(computing + communication_not_overlapped + free + max(0, preparing)) FROM ClusterStepTraceTime WHERE type = \'rank\' GROUP BY "index"'
+# All figures of the page (METRICS in web/src/pages/where_model.ts) but those of the replay and of experts.
 asked = {
     "computing": steps % "computing",
+    "communication": steps % "communication",
+    "pure_computing": steps % "computing - overlapped",
+    "overlapped": steps % "overlapped",
     "exposed": steps % "communication_not_overlapped",
     "free": steps % "free",
+    "preparing": steps % "preparing",
+    "exposed_no_receive": steps % "communication_not_overlapped_and_exclude_receive",
+    "stage": steps % "stage",
     "bubble": steps % "bubble",
+    "computing_share": share % "computing",
+    "exposed_share": share % "communication_not_overlapped",
+    "free_share": share % "free",
     "step_time": summary % "stepTime",
+    "copies": summary % "memory",
+    "launch_delay": launch % "taskLaunchDelayAvgTime",
     "waiting": summary % "communicationWaitStageTime",
+    "transmitting": summary % "communicationTransmitStageTime",
     "busy": bubble % "busy_ns",
     "idle": bubble % "bubble_ns",
     "idle_share": bubble % "idle_percent",
+    "warm_up": bubble % "warm_up_ns",
+    "stall": bubble % "stall_ns",
+    "cool_down": bubble % "cool_down_ns",
+    "own_share": bubble % "own_percent",
     "late": late % '"lateTime_us" * 1000',
+    "waited": late % '"waitTime_us" * 1000',
     "came_last": late % "cameLast",
 }
 figures = {name: [[int(rank), value] for rank, value in rows("SELECT " + sql) if value is not None] for name, sql in asked.items()}
