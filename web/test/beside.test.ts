@@ -5,8 +5,18 @@ import type { Rank, Session, Table } from "../src/api/types";
 import { baselineOf, partnerOf } from "../src/model/baseline";
 import { firstCapture, nameOf, openCaptures, shortNames } from "../src/model/captures";
 import { shownAs, valueText } from "../src/base/format";
-import { beside, hiddenBeside } from "../src/pages/beside";
-import { choiceBeside } from "../src/pages/communication_model";
+import { beside, hasCommon, hiddenBeside } from "../src/pages/beside";
+import {
+  choiceBeside,
+  chosenType,
+  ofType,
+  opsOf,
+  pairChanges,
+  rankTimes,
+  TOTAL,
+  type Pair,
+  type TimeRow,
+} from "../src/pages/communication_model";
 import { curvesBeside } from "../src/pages/memory_model";
 import { columnWord } from "../src/words";
 
@@ -142,6 +152,7 @@ void test("the same choice in another capture", () => {
   const there = {
     steps: ["7", "8"],
     groups: [group("h2", "dp 0,1"), group("own", "own")],
+    ops: ["x", TOTAL],
   };
   const found = (choice: { step: string; group: string; op: string }) =>
     choiceBeside(choice, ["3", "4"], [group("h1", "dp 0,1"), group("own", "own")], there);
@@ -155,6 +166,49 @@ void test("the same choice in another capture", () => {
     group: "own",
     op: "x",
   });
+});
+
+void test("operators that are numbered anew stand beside those of their type", () => {
+  const there = { steps: [], groups: [], ops: ["hcom_allReduce__999_0_1"] };
+  const found = (op: string) => choiceBeside({ step: "", group: "", op }, [], [], there).op;
+  assert.equal(found(TOTAL), TOTAL);
+  assert.equal(found("hcom_allReduce__999_0_1"), "hcom_allReduce__999_0_1");
+  assert.equal(chosenType(found("hcom_allReduce__860_3_1")), "allreduce");
+  const row = (op: string, elapsed: number): TimeRow => ({
+    ...{ step: "1", rank: 0, op, group: "g", start_ns: 0, elapsed },
+    ...{ transit: 0, wait: 0, sync: 0, idle: 0, isSplit: false, hasWait: false },
+  });
+  const rows = [
+    row("hcom_allReduce__860_3_1", 5),
+    row("hcom_allReduce__860_4_1", 7),
+    row("hcom_send__1_1_1", 1),
+    row(TOTAL, 13),
+  ];
+  const choice = { step: "", group: "", op: ofType("allreduce") };
+  assert.equal(rankTimes(rows, choice)[0]?.elapsed, 12);
+  assert.equal(opsOf(rows, choice).length, 2);
+  const names = (...all: string[]): Table => ({
+    ...{ name: "", title: "", total: 1, offset: 0, rows: all.map((n) => [n]) },
+    columns: [["name", "text", "", false]],
+  });
+  const pairing = { keys: ["name"] };
+  assert.ok(hasCommon(names("a", "b"), names("b"), pairing));
+  assert.ok(!hasCommon(names("a"), names("b"), pairing));
+});
+
+void test("links of both captures, and those of one alone", () => {
+  const pair = (source: number, destination: number, size: number): Pair => ({
+    ...{ source, destination, size, transport: ["HCCS"], example: "", time_ns: 1, bandwidth: size },
+  });
+  const found = pairChanges([pair(0, 1, 5), pair(1, 0, 6)], [pair(0, 1, 8), pair(2, 0, 9)]);
+  assert.deepEqual(
+    found.map(({ now, base }) => [now?.size ?? null, base?.size ?? null]),
+    [
+      [5, 8],
+      [6, null],
+      [null, 9],
+    ],
+  );
 });
 
 void test("curves of both captures on one axis", () => {

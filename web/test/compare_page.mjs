@@ -1,17 +1,17 @@
-// node compare_page.mjs CHROMIUM URL COMPARE.json: the page of comparisons in a real browser. URL is what `pipescope serve new --baseline
+// node compare_page.mjs CHROMIUM URL COMPARE.json LINKS: the page of comparisons in a real browser. URL is what `pipescope serve new --baseline
 // old` prints for two simulated profiles, of which the new one has a slow stage; the file is what `pipescope compare` says of them.
-// PIPESCOPE_SHOTS=DIR keeps pictures.
+// LINKS is the same of a capture with links and of the same capture with links twice as fast, "" for none. PIPESCOPE_SHOTS=DIR keeps pictures.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiOf, launch } from "./page.mjs";
 
-const [executablePath, url, file] = process.argv.slice(2);
+const [executablePath, url, file, links] = process.argv.slice(2);
 const { tables } = JSON.parse(readFileSync(file, "utf8"));
 const browser = await launch(executablePath);
 const faults = [];
 
-async function open(options = {}) {
+async function open(options = {}, from = url) {
   const page = await browser.newPage({
     viewport: { width: 1280, height: 900 },
     colorScheme: "light",
@@ -20,7 +20,7 @@ async function open(options = {}) {
   });
   page.on("pageerror", (error) => faults.push(error.message));
   page.setDefaultTimeout(60_000);
-  await page.goto(`${url}&tab=compare`);
+  await page.goto(`${from}&tab=compare`);
   await page.waitForSelector("#page-compare .grid-row");
   return page;
 }
@@ -80,7 +80,7 @@ const shot = async (page, name) => {
 {
   const page = await open();
   await page.getByRole("button", { name: "Pipelines one above the other" }).click();
-  await page.waitForFunction(() => /pp\.under=beside:1/.test(location.hash));
+  await page.waitForFunction(() => /pp\.under=beside:x[0-9a-f]{16}/.test(location.hash));
   await page.locator("#page-pipeline", { hasText: "from the same start on one scale" }).waitFor();
   await shot(page, "compare-pipelines.png");
   await page.close();
@@ -202,6 +202,72 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
     .waitFor();
   await page.locator("#tab-timeline").click();
   await page.locator(".tl-row", { hasText: "rank 0 in old" }).first().waitFor();
+  await page.close();
+}
+
+// --- links coloured by what changed; operators without a namesake stand beside those of their type -------------------------------
+
+if (links !== "") {
+  const page = await open({}, links);
+  await page.locator("#tab-communication").click();
+  const map = page.getByRole("img", { name: /Matrix.*Bandwidth.*Difference to the baseline/ });
+  await map.waitFor();
+  const tip = page.locator(".hover-tip");
+  const box = await map.boundingBox();
+  const texts = new Set();
+  for (let x = 60; x < box.width && texts.size < 3; x += 20) {
+    for (let y = 50; y < box.height && texts.size < 3; y += 20) {
+      await page.mouse.move(box.x + x, box.y + y);
+      if ((await tip.count()) > 0) {
+        texts.add(await tip.innerText());
+      }
+    }
+  }
+  assert.ok(texts.size > 0, "links have a tip");
+  for (const text of texts) {
+    const [between, here, there] = [...text.matchAll(/([\u2212-]?[\d.]+) GB\/s/g)].map((m) =>
+      Number(m[1].replace("\u2212", "-")),
+    );
+    // The baseline is twice as fast: what lies between them is the speed of here.
+    assert.ok(
+      Math.abs(between + here) < 0.02 * here && Math.abs(there - 2 * here) < 0.02 * there,
+      text,
+    );
+  }
+  await shot(page, "compare-links.png");
+  await page.getByRole("checkbox", { name: "Difference to the baseline" }).uncheck();
+  await page.getByRole("img", { name: /^Matrix Bandwidth$/ }).waitFor();
+  await page.locator("#page-communication .group button").nth(1).click();
+  const operator = page.getByRole("combobox", { name: "Operator" });
+  await operator.selectOption({ label: "hcom_allReduce__210_0_1" });
+  await page
+    .locator("#page-communication", { hasText: "no operator of this name: all of type allreduce" })
+    .waitFor();
+  const beside = page.locator("#page-communication .table", { hasText: "beside the baseline" });
+  await beside.locator(".grid-row").first().waitFor();
+  const heads = await headsOf(beside);
+  const change = heads.findIndex((h) => /^Elapsed difference/.test(h));
+  for (const row of await beside.locator(".grid-row").all()) {
+    assert.equal(Number((await cellsOf(row))[change]), 0, "the same types take the same time");
+  }
+  await page.locator("#tab-operator").click();
+  await page.getByRole("combobox", { name: "Group by" }).selectOption("comm_names");
+  await page.locator("#page-operator", { hasText: "No operator has the same name" }).waitFor();
+  // Memory: the curves of both on one axis, operators by name with twice the size there.
+  await page.locator("#tab-memory").click();
+  await page.locator("#page-memory .curves").first().waitFor();
+  assert.match(await page.locator("#page-memory").innerText(), /\(baseline\)/, "curves of both");
+  const held = page.locator("#page-memory .table", { hasText: "beside the baseline" }).first();
+  await held.locator(".grid-row").first().waitFor();
+  const sizes = (await headsOf(held)).findIndex((h) =>
+    /^Size(?! (base|difference|change))/.test(h),
+  );
+  for (const row of (await held.locator(".grid-row").all()).slice(0, 4)) {
+    const [size, before, less, share] = (await cellsOf(row)).slice(sizes, sizes + 4).map(Number);
+    assert.ok(Math.abs(before - 2 * size) < 0.02 * before && Math.abs(less + size) < 0.02 * size);
+    assert.equal(share, -50);
+  }
+  await shot(page, "compare-memory.png");
   await page.close();
 }
 

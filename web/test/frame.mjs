@@ -455,6 +455,22 @@ async function ready(page) {
   await own.close();
 }
 
+/** What does not fit: the window, a page that scrolls sideways, a tab that is cut. Tables of many columns scroll by themselves. */
+function sideways() {
+  const found = [];
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth || root.scrollHeight > innerHeight) {
+    found.push(`the window: ${root.scrollWidth} x ${root.scrollHeight}`);
+  }
+  for (const e of document.querySelectorAll(".page-slot:not([hidden]) *, header .tabs")) {
+    const scrolls = /auto|scroll/.test(getComputedStyle(e).overflowX);
+    if (scrolls && !e.classList.contains("grid") && e.scrollWidth > e.clientWidth + 1) {
+      found.push(`${e.tagName}.${e.className}: ${e.scrollWidth} in ${e.clientWidth}`);
+    }
+  }
+  return found;
+}
+
 // --- the other pages, light and dark, both languages: they are there, and fit ------------------------------------------------
 
 for (const [look, locale] of [
@@ -526,18 +542,23 @@ for (const [look, locale] of [
       );
     }
   }
-  for (const name of ["operator", "memory", "communication", "pipeline", "timeline"]) {
+  const pages = await page
+    .locator("header [role=tab]")
+    .evaluateAll((all) => all.map((tab) => tab.id.replace("tab-", "")));
+  for (const name of [...pages.filter((p) => p !== "timeline"), "timeline"]) {
     await page.locator(`#tab-${name}`).click();
     await page.waitForTimeout(600);
     await shot(page, `${name}-${look}.png`);
-    assert.ok(
-      await page.evaluate(
-        () =>
-          document.documentElement.scrollWidth <= innerWidth &&
-          document.documentElement.scrollHeight <= innerHeight,
-      ),
-      `${name} fits`,
-    );
+    for (const [width, height] of [
+      [900, 700],
+      [1920, 1080],
+      [3840, 2000],
+      [1280, 720],
+    ]) {
+      await page.setViewportSize({ width, height });
+      await page.waitForTimeout(150);
+      assert.deepEqual(await page.evaluate(sideways), [], `${name} fits into ${width} pixels`);
+    }
     assert.equal(
       await page
         .locator(`#page-${name}`)
@@ -633,6 +654,19 @@ for (const [look, locale] of [
   await until(
     async () => (await there.locator(".tl-pins .tl-row .tl-name").allInnerTexts())[0] === pinned,
     "the same place in a copy that lies elsewhere",
+  );
+  // A capture that is dropped is sent and opened beside the others.
+  const trace = await there.evaluateHandle(() => {
+    const data = new DataTransfer();
+    const events = [{ ph: "X", name: "f", pid: 1, tid: 1, ts: 1, dur: 5 }];
+    data.items.add(new File([JSON.stringify({ traceEvents: events })], "dropped.json"));
+    return data;
+  });
+  await there.dispatchEvent("body", "drop", { dataTransfer: trace });
+  await there.waitForFunction(
+    () =>
+      /dropped\.json is open/.test(document.body.innerText) &&
+      /^5 of 5 ranks/.test(document.querySelector(".chip").textContent),
   );
   // No file of views is said to be none.
   await there.keyboard.press("v");

@@ -61,13 +61,27 @@ export function rampOf(colours: Pick<Theme, "panel" | "accent" | "ink">): string
     const x = i / (RAMP - 1);
     const [from, to, s] =
       x < 0.7 ? [a, b, 0.12 + (x / 0.7) * 0.88] : [b, c, ((x - 0.7) / 0.3) * 0.6];
-    return `#${from
-      .map((v, k) =>
-        Math.round(v + (to[k] - v) * s)
-          .toString(16)
-          .padStart(2, "0"),
-      )
-      .join("")}`;
+    return hexOf(from, to, s);
+  });
+}
+
+/** `share` of the way between two colours. */
+const hexOf = (from: number[], to: number[], share: number): string =>
+  `#${from
+    .map((v, k) =>
+      Math.round(v + (to[k] - v) * share)
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("")}`;
+
+/** From less over nothing to more: two colours that are told apart with any colour vision, and the ground between them. */
+export function divergingOf(colours: Pick<Theme, "panel" | "accent">, more: string): string[] {
+  const ground = rgb(colours.panel);
+  const n = 2 * RAMP;
+  return Array.from({ length: n }, (_, i) => {
+    const x = (2 * i) / (n - 1) - 1;
+    return hexOf(ground, rgb(x < 0 ? colours.accent : more), Math.abs(x));
   });
 }
 

@@ -36,6 +36,12 @@ function rowsByKey(table: Table, keys: readonly string[]): { key: string; row: C
   });
 }
 
+/** Whether any row of one has its like in the other. */
+export function hasCommon(now: Table, base: Table, { keys }: Pairing): boolean {
+  const there = new Set(rowsByKey(base, keys).map(({ key }) => key));
+  return rowsByKey(now, keys).some(({ key }) => there.has(key));
+}
+
 /** The rows of `now` in their order, then those that only the baseline has. */
 export function beside(now: Table, base: Table, pairing: Pairing): Table {
   const baseColumn = new Map(base.columns.map(([name], i) => [name, i]));

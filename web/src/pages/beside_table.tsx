@@ -11,8 +11,8 @@ import { Failed, hasNothing, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import type { TableOptions } from "../panels/table_options";
-import { t, viewTitle } from "../words";
-import { beside, DIFFERENCE, hiddenBeside, type Pairing } from "./beside";
+import { t, viewTitle, type Word } from "../words";
+import { beside, DIFFERENCE, hasCommon, hiddenBeside, type Pairing } from "./beside";
 import { useReply, wholeTable } from "./data";
 
 /** Which capture the page is compared with; nothing where only one is open. */
@@ -41,21 +41,24 @@ export interface BesideProps extends TableOptions {
   pairing: Pairing;
   /** Numbers whose baseline and change are shown at first. */
   lead: string[];
+  /** The view of larger groups that are compared where both captures have no name in common, and what is said then. */
+  otherwise?: { view: string; pairing: Pairing; text: Word };
 }
 
 /** A view of a rank: with the baseline's numbers where there is a baseline. */
 export function BesideTable({ view, of, params, ...rest }: BesideProps) {
   const partner = usePartner(of);
   const rank = of.key;
-  const { pairing, lead, ...options } = rest;
+  const { pairing, lead, otherwise, ...options } = rest;
   return partner === null ? (
     <DataTable path="view" params={{ ...params, name: view, rank }} {...options} />
   ) : (
-    <Both {...{ view, rank, pairing, lead, partner, options }} params={params ?? {}} />
+    <Both {...{ view, rank, pairing, lead, otherwise, partner, options }} params={params ?? {}} />
   );
 }
 
 interface BothProps extends Pick<BesideProps, "view" | "pairing" | "lead"> {
+  otherwise: BesideProps["otherwise"];
   rank: string;
   params: Params;
   partner: Rank;
@@ -73,7 +76,8 @@ const orNothing = (asked: Promise<Table | null>): Promise<Table | null> =>
     throw error;
   });
 
-function Both({ view, rank, params, partner, pairing, lead, options }: BothProps) {
+function Both(p: BothProps) {
+  const { view, rank, params, partner, pairing, lead, otherwise, options } = p;
   useEffect(() => {
     if (partner.state === "waiting") {
       load([partner.key]).catch(fail);
@@ -104,15 +108,17 @@ function Both({ view, rank, params, partner, pairing, lead, options }: BothProps
   if (both === null) {
     return <Loading what={isReady ? t("frame.loading") : t("rank.reading", partner.label)} />;
   }
-  return (
-    <BesideLocal
-      table={both}
-      now={reply.data!.now!}
-      pairing={pairing}
-      lead={lead}
-      options={options}
-    />
-  );
+  const { now, base } = reply.data!;
+  const isStrange = base !== null && base.rows.length > 0 && !hasCommon(now!, base, pairing);
+  if (otherwise !== undefined && isStrange && now!.rows.length > 0) {
+    return (
+      <>
+        <p class="quiet card-note">{t(otherwise.text)}</p>
+        <Both {...p} {...otherwise} otherwise={undefined} key={otherwise.view} />
+      </>
+    );
+  }
+  return <BesideLocal table={both} now={now!} pairing={pairing} lead={lead} options={options} />;
 }
 
 interface LocalProps {

@@ -239,12 +239,11 @@ function Pictured({ state, rank, cluster, nodes, table, params }: Pictured) {
           choose={choose}
         />
       )}
-      <div class="card flush">
+      <div class="card flush grows">
         <LocalTable
           table={shown}
           title={t("calls.table")}
           name={`calls ${state.by}`}
-          maxRows={16}
           hidden={["node", "parent", "slice", "longestStartNs"]}
           isMarked={(row) => row.get("node") === nodes[chosen].id}
           onRow={(row) => lookAt({ chosen: Number(row.get("node")) })}

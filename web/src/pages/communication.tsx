@@ -16,9 +16,13 @@ import { BaselinePicker } from "./beside_table";
 import { Matrix } from "./communication_matrix";
 import {
   choiceBeside,
+  chosenType,
   groupOfRanks,
   groupsOf,
+  namesHere,
+  ofType,
   TOTAL,
+  typeOf,
   type Beside,
   type Choice,
   type GroupName,
@@ -143,16 +147,20 @@ function useBeside({ mapping }: Found, { steps, groups, choice }: Choices): Besi
   const isThere = data !== null && data.of === `${view} ${base}`;
   return useMemo(() => {
     const table = isThere ? data.tables.main : null;
-    return table === null
-      ? null
-      : {
-          table,
-          more: data!.tables.more,
-          choice: choiceBeside(choice, steps, groups, {
-            steps: choicesOf(table, "step"),
-            groups: groupsOf(data!.mapping, choicesOf(table, "group name")),
-          }),
-        };
+    if (table === null) {
+      return null;
+    }
+    const there = {
+      steps: choicesOf(table, "step"),
+      groups: groupsOf(data!.mapping, choicesOf(table, "group name")),
+      ops: choicesOf(table, "hccl op name"),
+    };
+    return {
+      table,
+      more: data!.tables.more,
+      choice: choiceBeside(choice, steps, groups, there),
+      names: namesHere(groups, there.groups),
+    };
   }, [data, isThere, mapping, choice.step, choice.group, choice.op]);
 }
 
@@ -171,10 +179,12 @@ function useChoices({ table, mapping }: Found): Choices {
   const now = useAtom(state);
   const groups = useMemo(() => groupsOf(mapping, choicesOf(table, "group name")), [mapping, table]);
   const steps = choicesOf(table, "step");
-  const ops = useMemo(
-    () => [TOTAL, ...choicesOf(table, "hccl op name").filter((o) => o !== TOTAL)],
-    [table],
-  );
+  const ops = useMemo(() => {
+    const names = choicesOf(table, "hccl op name").filter((o) => o !== TOTAL);
+    // The operators of the matrix are types already.
+    const types = now.view === "duration" ? [...new Set(names.map(typeOf))].sort() : [];
+    return [TOTAL, ...types.map(ofType), ...names];
+  }, [table, now.view]);
   const choice = {
     step: steps.includes(now.step) ? now.step : "",
     group: groups.some((g) => g.name === now.group) ? now.group : "",
@@ -229,7 +239,7 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
           <Select
             label={t("comm.operator")}
             value={choice.op}
-            options={ops.map((o) => [o, o === TOTAL ? t("comm.total") : o] as const)}
+            options={ops.map((o) => [o, opText(o)] as const)}
             onChange={(op) => change({ op })}
           />
         </>
@@ -240,8 +250,14 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
   );
 }
 
+function opText(op: string): string {
+  const type = chosenType(op);
+  return op === TOTAL ? t("comm.total") : type !== null ? t("comm.all-of-type", type) : op;
+}
+
 function MatrixControls() {
   const now = useAtom(state);
+  const base = useBaseline(firstCapture(useAtom(session)));
   return (
     <>
       <Select
@@ -255,6 +271,13 @@ function MatrixControls() {
         checked={now.inner === "1"}
         onChange={(on) => change({ inner: on ? "1" : "" })}
       />
+      {base !== null && now.value !== "transport" && (
+        <Check
+          label={t("comm.difference")}
+          checked={now.plain !== "1"}
+          onChange={(on) => change({ plain: on ? "" : "1" })}
+        />
+      )}
     </>
   );
 }
@@ -305,6 +328,7 @@ function Answer({ found, choices, base, wanted }: AnswerProps) {
           choice={choices.choice}
           value={now.value}
           inner={now.inner === "1"}
+          isPlain={now.plain === "1"}
         />
       ) : (
         <Durations

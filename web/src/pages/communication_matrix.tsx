@@ -14,14 +14,17 @@ import { BesideLocal } from "./beside_table";
 import {
   compareEnds,
   linksOf,
+  pairChanges,
   pairsOf,
   strangerOf,
   strangersOf,
+  withNames,
   type Beside,
   type Choice,
   type End,
   type GroupName,
   type Pair,
+  type PairChange,
   type Stranger,
 } from "./communication_model";
 import type { Value } from "./communication_state";
@@ -29,7 +32,8 @@ import type { Value } from "./communication_state";
 const UNIT: Record<Value, string> = { bandwidth: "GB/s", size: "MB", time: "ms", transport: "" };
 const ROW_PX = 24;
 
-type PairCell = HeatCell & { pair: Pair };
+/** Its sides only where differences are shown. */
+type PairCell = HeatCell & { pair: Pair; sides?: PairChange };
 
 const transportOf = (pair: Pair): string => pair.transport.join("+");
 const keyOf = (source: unknown, destination: unknown): string =>
@@ -74,14 +78,21 @@ interface MatrixProps {
   choice: Choice;
   value: Value;
   inner: boolean;
+  isPlain: boolean;
 }
 
-export function Matrix({ table, placed, base, groups, choice, value, inner }: MatrixProps) {
+export function Matrix(p: MatrixProps) {
+  const { table, placed, base, groups, choice, value, inner } = p;
   const known = useAtom(ranks);
-  const { links, strangers } = useMemo(() => {
-    const found = strangersOf(placed);
-    return { links: linksOf(table, placed, found), strangers: found };
-  }, [table, placed]);
+  const { links, strangers, baseLinks } = useMemo(() => {
+    const more = base?.more == null ? null : withNames(base.more, base.names);
+    const found = strangersOf(placed, more);
+    return {
+      links: linksOf(table, placed, found),
+      strangers: found,
+      baseLinks: base === null ? null : linksOf(withNames(base.table, base.names), more, found),
+    };
+  }, [table, placed, base]);
   const here = useMemo(() => new Set(known.map((r) => r.rank)), [known]);
   const nameOf = useMemo(() => namesFor(here, groups, strangers), [here, groups, strangers]);
   const pairs = useMemo(
@@ -89,7 +100,20 @@ export function Matrix({ table, placed, base, groups, choice, value, inner }: Ma
     [links, choice.step, choice.group, choice.op, inner],
   );
   const [marked, setMarked] = useState<string | null>(null);
-  const names = [...new Set(pairs.flatMap((p) => [p.source, p.destination]))].sort(compareEnds);
+  const basePairs = useMemo(
+    () =>
+      baseLinks === null
+        ? null
+        : pairsOf(baseLinks, { ...base!.choice, group: choice.group }, inner),
+    [baseLinks, base, choice.group, inner],
+  );
+  const isDifference = basePairs !== null && !p.isPlain && value !== "transport";
+  const changes = useMemo(
+    () => (isDifference ? pairChanges(pairs, basePairs) : null),
+    [pairs, basePairs, isDifference],
+  );
+  const shown = changes?.map((c) => c.pair) ?? pairs;
+  const names = [...new Set(shown.flatMap((l) => [l.source, l.destination]))].sort(compareEnds);
   const nAway = names.filter((end) => !here.has(end)).length;
   if (pairs.length === 0) {
     return (
@@ -100,7 +124,7 @@ export function Matrix({ table, placed, base, groups, choice, value, inner }: Ma
       </Empty>
     );
   }
-  const side = Math.max(220, Math.min(520, 48 + names.length * 36));
+  const side = Math.max(220, Math.min(Math.max(520, innerHeight - 380), 48 + names.length * 48));
   return (
     <>
       {nAway > 0 && <p class="quiet">{t("comm.away", nAway)}</p>}
@@ -108,6 +132,7 @@ export function Matrix({ table, placed, base, groups, choice, value, inner }: Ma
         <section class="card" style={{ width: `${Math.max(420, side + 40)}px` }}>
           <PairMap
             pairs={pairs}
+            changes={changes}
             names={names}
             nameOf={nameOf}
             shortOf={(end) => shortName(end, here, strangers)}
@@ -120,8 +145,7 @@ export function Matrix({ table, placed, base, groups, choice, value, inner }: Ma
         <div class="card flush">
           <Links
             pairs={pairs}
-            base={base}
-            inner={inner}
+            base={basePairs}
             nameOf={nameOf}
             options={{
               title: t("comm.links"),
@@ -140,25 +164,17 @@ export function Matrix({ table, placed, base, groups, choice, value, inner }: Ma
 
 interface LinksProps {
   pairs: Pair[];
-  base: Beside | null;
-  inner: boolean;
+  /** Of the baseline; null: nothing is compared. */
+  base: Pair[] | null;
   nameOf: NameOf;
   options: TableOptions;
 }
 
-/** Links between ranks of unknown number are not compared: nothing says that they are the same. */
-function Links({ pairs, base, inner, nameOf, options }: LinksProps) {
+function Links({ pairs, base, nameOf, options }: LinksProps) {
   const table = useMemo(() => pairTable(pairs, nameOf), [pairs, nameOf]);
   const both = useMemo(
-    () =>
-      base === null
-        ? null
-        : beside(
-            table,
-            pairTable(pairsOf(linksOf(base.table, null, []), base.choice, inner), nameOf),
-            LINKS_PAIRING,
-          ),
-    [table, base, inner],
+    () => (base === null ? null : beside(table, pairTable(base, nameOf), LINKS_PAIRING)),
+    [table, base],
   );
   return both === null ? (
     <LocalTable table={table} {...options} />
@@ -180,6 +196,8 @@ const LINKS_PAIRING: Pairing = {
 
 interface PairMapProps {
   pairs: Pair[];
+  /** Of both captures, where their differences are shown. */
+  changes: PairChange[] | null;
   names: End[];
   nameOf: NameOf;
   /** For the axes. */
@@ -190,14 +208,23 @@ interface PairMapProps {
   side: number;
 }
 
-function PairMap({ pairs, names, nameOf, shortOf, value, marked, mark, side }: PairMapProps) {
+function PairMap(p: PairMapProps) {
+  const { pairs, changes, names, nameOf, shortOf, value, marked, mark, side } = p;
   const kinds = [...new Set(pairs.map(transportOf))].sort();
-  const cells = useMemo(() => cellsOf(pairs, names, kinds, value), [pairs, value]);
+  const cells = useMemo(
+    () =>
+      changes === null ? cellsOf(pairs, names, kinds, value) : changeCells(changes, names, value),
+    [pairs, changes, value],
+  );
   const keyOfCell = (cell: HeatCell): string =>
     keyOf(nameOf(names[cell.column]), nameOf(names[cell.row]));
   return (
     <HeatMap
-      title={`${t("comm.matrix")} ${t(`comm.${value}`)}`}
+      title={[
+        t("comm.matrix"),
+        t(`comm.${value}`),
+        ...(changes === null ? [] : [t("comm.difference")]),
+      ].join(" ")}
       rows={names.map(shortOf)}
       columns={names.map(shortOf)}
       titleOf={(cell) => t("comm.link", nameOf(names[cell.column]), nameOf(names[cell.row]))}
@@ -205,11 +232,18 @@ function PairMap({ pairs, names, nameOf, shortOf, value, marked, mark, side }: P
       columnAxis={t("comm.from")}
       cells={cells}
       unit={UNIT[value]}
-      text={(v) => (value === "transport" ? (kinds[v - 1] ?? "") : significant(v))}
-      lines={(cell) => linesOf((cell as PairCell).pair)}
+      text={(v) =>
+        changes !== null
+          ? `${v > 0 ? "+" : ""}${significant(v)}`
+          : value === "transport"
+            ? (kinds[v - 1] ?? "")
+            : significant(v)
+      }
+      lines={(cell) => cellLines(cell as PairCell, value)}
       isMarked={(cell) => marked === keyOfCell(cell)}
       onCell={(cell) => mark(keyOfCell(cell))}
       isLowStrong={value === "bandwidth"}
+      isDifference={changes !== null}
       height={side}
     />
   );
@@ -225,6 +259,37 @@ function cellsOf(pairs: Pair[], names: End[], kinds: string[], value: Value): Pa
   }));
 }
 
+/** What only one side has is no difference. */
+function changeCells(changes: PairChange[], names: End[], value: Value): PairCell[] {
+  const place = new Map(names.map((rank, i) => [rank, i]));
+  return changes.map((sides) => ({
+    row: place.get(sides.pair.destination)!,
+    column: place.get(sides.pair.source)!,
+    pair: sides.pair,
+    sides,
+    value:
+      sides.now === null || sides.base === null
+        ? NaN
+        : figure(sides.now, value) - figure(sides.base, value),
+  }));
+}
+
+function cellLines({ pair, sides }: PairCell, value: Value): [string, string][] {
+  if (sides === undefined) {
+    return linesOf(pair);
+  }
+  const side = (of: Pair | null): string =>
+    of === null ? "–" : `${significant(figure(of, value))} ${UNIT[value]}`;
+  return [
+    ...(sides.now === null || sides.base === null
+      ? ([["", t("comm.one-side")]] as [string, string][])
+      : []),
+    [t("comm.here"), side(sides.now)],
+    [t("comm.there"), side(sides.base)],
+    ...waysOf(pair),
+  ];
+}
+
 const figure = (pair: Pair, value: Value): number =>
   value === "size" ? pair.size / 1e6 : value === "time" ? pair.time_ns / 1e6 : pair.bandwidth;
 
@@ -232,6 +297,10 @@ const linesOf = (p: Pair): [string, string][] => [
   [t("comm.bandwidth"), `${significant(p.bandwidth)} GB/s`],
   [t("comm.size"), `${significant(p.size / 1e6)} MB`],
   [t("comm.time"), duration(p.time_ns)],
+  ...waysOf(p),
+];
+
+const waysOf = (p: Pair): [string, string][] => [
   [t("comm.transport"), p.transport.join(" + ")],
   ...(p.example === "" ? [] : ([[t("comm.operator"), p.example]] as [string, string][])),
 ];

@@ -4,6 +4,17 @@ import type { Cell, Table } from "../api/types";
 import { nsReader, reader } from "./data";
 
 export const TOTAL = "Total Op Info";
+/** In front of a type: all operators of that type, whatever they are called. */
+const TYPE = "type ";
+export const ofType = (type: string): string => TYPE + type;
+/** null: it is no choice of a type. */
+export const chosenType = (op: string): string | null =>
+  op.startsWith(TYPE) ? op.slice(TYPE.length) : null;
+
+const isChosenOp = (op: string, choice: string): boolean => {
+  const type = chosenType(choice);
+  return type === null ? op === choice : op !== TOTAL && typeOf(op) === type;
+};
 
 /** A place in a group of which nobody says whose it is. */
 export interface Stranger {
@@ -41,18 +52,19 @@ function bytesReader(table: Table, name: string): (row: Table["rows"][0]) => num
   return (row) => (typeof row[at] === "number" ? row[at] * unit : 0);
 }
 
-/** Places that any link of the table has an end at, by group and place. */
-export function strangersOf(placed: Table | null): Stranger[] {
-  if (placed === null) {
-    return [];
-  }
-  const group = reader(placed, "group name");
-  const found = ["src", "dst"].flatMap((name) => {
-    const place = reader(placed, `${name} place`);
-    return placed.rows
-      .filter((row) => place(row) !== null)
-      .map((row) => ({ group: text(group(row)), place: Number(place(row)) }));
-  });
+/** Places that any link of the tables has an end at, by group and place. */
+export function strangersOf(...tables: (Table | null)[]): Stranger[] {
+  const found = tables
+    .filter((placed) => placed !== null)
+    .flatMap((placed) => {
+      const group = reader(placed, "group name");
+      return ["src", "dst"].flatMap((name) => {
+        const place = reader(placed, `${name} place`);
+        return placed.rows
+          .filter((row) => place(row) !== null)
+          .map((row) => ({ group: text(group(row)), place: Number(place(row)) }));
+      });
+    });
   return found
     .sort((a, b) => a.group.localeCompare(b.group) || a.place - b.place)
     .filter((s, i) => i === 0 || s.group !== found[i - 1].group || s.place !== found[i - 1].place);
@@ -181,7 +193,7 @@ export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pa
   for (const row of rows) {
     if (
       !meets(row, choice) ||
-      row.op !== choice.op ||
+      !isChosenOp(row.op, choice.op) ||
       (!withInner && row.source === row.destination)
     ) {
       continue;
@@ -229,7 +241,7 @@ export interface RankTime {
 export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
   const by = new Map<number, RankTime>();
   for (const row of rows) {
-    if (!meets(row, choice) || row.op !== choice.op) {
+    if (!meets(row, choice) || !isChosenOp(row.op, choice.op)) {
       continue;
     }
     const sum = by.get(row.rank) ?? {
@@ -270,7 +282,7 @@ export const opsOf = (rows: TimeRow[], choice: Choice): TimeRow[] =>
         meets(r, choice) &&
         r.op !== TOTAL &&
         r.start_ns !== null &&
-        (choice.op === TOTAL || r.op === choice.op),
+        (choice.op === TOTAL || isChosenOp(r.op, choice.op)),
     )
     .sort((a, b) => a.rank - b.rank || a.start_ns! - b.start_ns!);
 
@@ -352,23 +364,75 @@ export interface Beside {
   table: Table;
   more: Table | null;
   choice: Choice;
+  /** Its communicators, by the name that they have here. */
+  names: ReadonlyMap<string, string>;
+}
+
+/** The communicator of the same purpose and ranks, else of the same name. */
+const groupBeside = (
+  own: GroupName | undefined,
+  there: readonly GroupName[],
+): GroupName | undefined =>
+  there.find((g) => g.text === own?.text && g.text !== g.name) ??
+  there.find((g) => g.name === own?.name);
+
+/** What the communicators of the other capture are called here. */
+export const namesHere = (
+  groups: readonly GroupName[],
+  there: readonly GroupName[],
+): Map<string, string> =>
+  new Map(
+    groups.flatMap((own): [string, string][] => {
+      const other = groupBeside(own, there);
+      return other === undefined ? [] : [[other.name, own.name]];
+    }),
+  );
+
+/** A table of links with the communicators as they are called here. */
+export function withNames(table: Table, names: ReadonlyMap<string, string>): Table {
+  const at = table.columns.findIndex(([name]) => name.replace(/_/g, " ") === "group name");
+  const rows = table.rows.map((row) =>
+    row.map((cell, i) => (i === at ? (names.get(text(cell)) ?? cell) : cell)),
+  );
+  return { ...table, rows };
 }
 
 /** What stands for the choice in another capture: the step of the same place, the communicator of the same purpose and ranks, else of
- * the same name; the operator by its name. What it has not is named as it is here, and found nothing. */
+ * the same name; the operator by its name, else all of its type (operators are numbered anew in each capture). What it has not is named
+ * as it is here, and found nothing. */
 export function choiceBeside(
   choice: Choice,
   steps: readonly string[],
   groups: readonly GroupName[],
-  there: { steps: readonly string[]; groups: readonly GroupName[] },
+  there: { steps: readonly string[]; groups: readonly GroupName[]; ops: readonly string[] },
 ): Choice {
-  const text_ = groups.find((g) => g.name === choice.group)?.text;
-  const group =
-    there.groups.find((g) => g.text === text_ && g.text !== g.name) ??
-    there.groups.find((g) => g.name === choice.group);
+  const group = groupBeside(
+    groups.find((g) => g.name === choice.group),
+    there.groups,
+  );
   return {
     step: choice.step === "" ? "" : (there.steps[steps.indexOf(choice.step)] ?? choice.step),
     group: choice.group === "" ? "" : (group?.name ?? choice.group),
-    op: choice.op,
+    op:
+      choice.op === TOTAL || chosenType(choice.op) !== null || there.ops.includes(choice.op)
+        ? choice.op
+        : ofType(typeOf(choice.op)),
   };
+}
+
+/** A link of both captures, and by how much it changed; null: only one of them has it. */
+export interface PairChange {
+  pair: Pair;
+  base: Pair | null;
+  now: Pair | null;
+}
+
+export function pairChanges(now: readonly Pair[], base: readonly Pair[]): PairChange[] {
+  const key = (p: Pair): string => `${p.source} ${p.destination}`;
+  const there = new Map(base.map((p) => [key(p), p]));
+  const here = new Set(now.map(key));
+  return [
+    ...now.map((pair) => ({ pair, now: pair, base: there.get(key(pair)) ?? null })),
+    ...base.filter((p) => !here.has(key(p))).map((pair) => ({ pair, now: null, base: pair })),
+  ];
 }

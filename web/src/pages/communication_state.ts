@@ -13,6 +13,8 @@ export interface State extends Choice {
   view: View;
   value: Value;
   inner: "" | "1";
+  /** The matrix has the colours of its values also beside a baseline, not of the differences. */
+  plain: "" | "1";
 }
 
 const FIRST: State = {
@@ -22,6 +24,7 @@ const FIRST: State = {
   view: "matrix",
   value: "bandwidth",
   inner: "",
+  plain: "",
 };
 export const state = new Atom<State>(FIRST);
 let isChosen = false;
@@ -48,6 +51,7 @@ export const part = {
       view: VIEWS.find((v) => v === from.view) ?? "matrix",
       value: VALUES.find((v) => v === from.value) ?? "bandwidth",
       inner: from.inner === "1" ? "1" : "",
+      plain: from.plain === "1" ? "1" : "",
     });
   },
 };

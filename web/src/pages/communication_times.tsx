@@ -13,6 +13,7 @@ import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
 import { find, rowOf } from "./communication_find";
 import {
+  chosenType,
   opsOf,
   rankTimes,
   slowRanks,
@@ -63,7 +64,7 @@ export function Durations({ table, bandwidth, base, choice, groups, wanted }: Du
       <OnAxis rows={rows} choice={choice} rank={rank} wanted={wanted} />
       <TimeBars times={times} rank={rank} choose={setRank} />
       <div class="card flush">
-        <Times times={times} base={base} rank={rank} choose={setRank} />
+        <Times rows={rows} {...{ choice, base, rank }} choose={setRank} />
       </div>
       {bandwidth !== null && bandwidth.rows.length > 0 && (
         <Bandwidths table={bandwidth} choice={choice} />
@@ -74,7 +75,8 @@ export function Durations({ table, bandwidth, base, choice, groups, wanted }: Du
 }
 
 interface TimesProps {
-  times: RankTime[];
+  rows: TimeRow[];
+  choice: Choice;
   base: Beside | null;
   rank: number | null;
   choose: (rank: number) => void;
@@ -82,8 +84,14 @@ interface TimesProps {
 
 const TIMES_PAIRING: Pairing = { keys: ["rank"] };
 
-function Times({ times, base, rank, choose }: TimesProps) {
-  const table = useMemo(() => timeTable(times), [times]);
+function Times({ rows, choice, base, rank, choose }: TimesProps) {
+  // What the baseline has by type only is taken so here, too.
+  const op = base?.choice.op ?? choice.op;
+  const type = op === choice.op ? null : chosenType(op);
+  const table = useMemo(
+    () => timeTable(rankTimes(rows, { ...choice, op })),
+    [rows, choice.step, choice.group, op],
+  );
   const both = useMemo(
     () =>
       base === null
@@ -106,13 +114,16 @@ function Times({ times, base, rank, choose }: TimesProps) {
   return both === null ? (
     <LocalTable table={table} {...options} />
   ) : (
-    <BesideLocal
-      table={both}
-      now={table}
-      pairing={TIMES_PAIRING}
-      lead={["elapsed"]}
-      options={options}
-    />
+    <>
+      {type !== null && <p class="quiet card-note">{t("comm.by-type", type)}</p>}
+      <BesideLocal
+        table={both}
+        now={table}
+        pairing={TIMES_PAIRING}
+        lead={["elapsed"]}
+        options={options}
+      />
+    </>
   );
 }
 
@@ -120,7 +131,7 @@ function Bandwidths({ table, choice }: { table: Table; choice: Choice }) {
   const filters = {
     ...(choice.step === "" ? {} : { step: choice.step }),
     ...(choice.group === "" ? {} : { group_name: choice.group }),
-    ...(choice.op === "" ? {} : { hccl_op_name: choice.op }),
+    ...(choice.op === "" ? {} : { hccl_op_name: chosenType(choice.op) ?? choice.op }),
   };
   return (
     <div class="card flush">

@@ -50,6 +50,13 @@ const pairingOf = (by: GroupBy): Pairing => ({
   sums: SUMS,
 });
 
+/** Communication operators are numbered anew in each capture. */
+const BY_COMM_TYPE = {
+  view: GROUPS.comm_types.view,
+  pairing: pairingOf("comm_types"),
+  text: "beside.by-type",
+} as const;
+
 const DETAIL_SORT = { column: "duration", desc: true };
 const FRESH = { sort: DETAIL_SORT, filter: {} };
 type GroupBy = keyof typeof GROUPS;
@@ -183,6 +190,7 @@ function Operators({ of, by, top, isComm }: { of: Rank; by: GroupBy; top: Top; i
           of={of}
           view={group.view}
           pairing={pairing}
+          {...(by === "comm_names" ? { otherwise: BY_COMM_TYPE } : {})}
           lead={["total"]}
           urlKey="groups"
           maxRows={10}
@@ -191,12 +199,11 @@ function Operators({ of, by, top, isComm }: { of: Rank; by: GroupBy; top: Top; i
           isMarked={isChosen}
         />
       </div>
-      <div class="card flush">
+      <div class="card flush grows">
         <DataTable
           path="view"
           params={{ name: details, rank }}
           urlKey="operators"
-          maxRows={14}
           sort={DETAIL_SORT}
         />
       </div>

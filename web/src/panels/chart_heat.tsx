@@ -1,7 +1,7 @@
 /** A matrix as colours: rows by columns, with a range that the user may narrow. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { RAMP, rampOf, textOn, type ViewerTheme } from "../base/theme";
+import { divergingOf, rampOf, textOn, type ViewerTheme } from "../base/theme";
 import { cut, type Pen } from "../base/pen";
 import { t } from "../words";
 import { Drawing, useColours, type Hit, type Size } from "./drawing";
@@ -9,6 +9,7 @@ import { Drawing, useColours, type Hit, type Size } from "./drawing";
 export interface HeatCell {
   row: number;
   column: number;
+  /** NaN: not known. */
   value: number;
 }
 
@@ -31,6 +32,8 @@ export interface HeatMapProps {
   isMarked?: (cell: HeatCell) => boolean;
   /** Low is what asks for a look: the scale is turned round. */
   isLowStrong?: boolean;
+  /** Values lie on both sides of 0. */
+  isDifference?: boolean;
   height: number | "fill";
 }
 
@@ -41,6 +44,8 @@ export interface ScaleOf {
   text: (value: number) => string;
   /** Low is what asks for a look: the scale is turned round. */
   isLowStrong?: boolean;
+  /** Values lie on both sides of 0. */
+  isDifference?: boolean;
 }
 
 export interface Scale {
@@ -60,7 +65,11 @@ const numberIn = (text: string, otherwise: number): number =>
 /** Values as colours, in a range that the user may narrow. */
 export function useScale(of: ScaleOf): Scale {
   const colours = useColours();
-  const ramp = useMemo(() => rampOf(colours), [colours]);
+  const ramp = useMemo(
+    () =>
+      of.isDifference === true ? divergingOf(colours, colours.lanes[2] ?? "") : rampOf(colours),
+    [colours, of.isDifference],
+  );
   const [range, setRange] = useState<{ least: string; most: string }>({ least: "", most: "" });
   const low = numberIn(range.least, of.least);
   const high = numberIn(range.most, of.most);
@@ -68,7 +77,7 @@ export function useScale(of: ScaleOf): Scale {
   const colourOf = (value: number): string => {
     const x = high > low ? (value - low) / (high - low) : 1;
     const at = Math.max(0, Math.min(1, of.isLowStrong === true ? 1 - x : x));
-    return ramp[Math.round(at * (RAMP - 1))];
+    return ramp[Math.round(at * (ramp.length - 1))];
   };
   const field = (end: "least" | "most") => (
     <input
@@ -102,9 +111,10 @@ export function useScale(of: ScaleOf): Scale {
 
 export function HeatMap(p: HeatMapProps) {
   const [least, most] = useMemo(() => {
-    const values = p.cells.map((c) => c.value);
-    return [Math.min(...values), Math.max(...values)];
-  }, [p.cells]);
+    const values = p.cells.map((c) => c.value).filter((v) => !Number.isNaN(v));
+    const most = Math.max(...values.map((v) => (p.isDifference === true ? Math.abs(v) : v)));
+    return [p.isDifference === true ? -most : Math.min(...values), most];
+  }, [p.cells, p.isDifference]);
   const { colourOf, isIn, low, high, bar } = useScale({ ...p, least, most });
   const byPlace = useMemo(
     () => new Map(p.cells.map((c) => [c.row * p.columns.length + c.column, c])),
@@ -160,8 +170,13 @@ export function HeatMap(p: HeatMapProps) {
     const labelled = cell >= 36 && p.cells.length <= 1024;
     for (const one of p.cells) {
       const [x, y] = [left + one.column * cell, top + one.row * cell];
-      const colour = colourOf(one.value);
-      pen.rect(x, y, cell - gap, cell - gap, colour, isIn(one.value) ? 1 : 0.15);
+      const isKnown = !Number.isNaN(one.value);
+      const colour = isKnown ? colourOf(one.value) : theme.line;
+      if (isKnown) {
+        pen.rect(x, y, cell - gap, cell - gap, colour, isIn(one.value) ? 1 : 0.15);
+      } else {
+        pen.frame(x + 1, y + 1, cell - gap - 2, cell - gap - 2, colour);
+      }
       if (labelled && isIn(one.value)) {
         pen.text(x + (cell - gap) / 2, y + (cell - gap) / 2, p.text(one.value), {
           fill: textOn(colour),
@@ -188,7 +203,12 @@ export function HeatMap(p: HeatMapProps) {
           title:
             p.titleOf?.(found) ??
             `${p.columnAxis} ${p.columns[column]}, ${p.rowAxis} ${p.rows[row]}`,
-          lines: [["", `${p.text(found.value)} ${p.unit}`], ...(p.lines?.(found) ?? [])],
+          lines: [
+            ...(Number.isNaN(found.value)
+              ? []
+              : ([["", `${p.text(found.value)} ${p.unit}`]] as Hit["lines"])),
+            ...(p.lines?.(found) ?? []),
+          ],
           ...(p.onCell === undefined ? {} : { act: () => p.onCell!(found) }),
         };
   };
