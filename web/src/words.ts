@@ -1091,7 +1091,7 @@ const COLUMNS: Record<string, string> = {
   "layers now": "当前层数", "other work": "其他工作", unexplained: "未解释", "layers planned": "计划层数", "microbatch now": "当前 microbatch", "microbatch planned": "计划 microbatch",
 };
 
-/** Cells that name a part of a step (OverallCompare), in Chinese. */
+/** Cells that are words of the program, in Chinese: those that name a part of a step (OverallCompare), and curves of memory. */
 // prettier-ignore
 const STEP_PARTS: Record<string, string> = {
   step: "step", "step to its last work": "step（至最后一项工作）", "before the first work": "首项工作之前", computing: "计算", communication: "通信",
@@ -1100,10 +1100,15 @@ const STEP_PARTS: Record<string, string> = {
   "other vector work": "其他向量计算",
 };
 
+const CELLS: Record<string, Record<string, string>> = {
+  "part of a step": STEP_PARTS,
+  owner: { operators: "算子" },
+  what: { allocated: "已分配", reserved: "已预留", active: "活跃" },
+};
+
 /** A cell of a column that holds words of the program, in the language of the page; what lies in something stays behind its blanks. */
 export const cellWord = (column: string, cell: string): string => {
-  const chinese =
-    language.get() === "zh" && column === "part of a step" ? STEP_PARTS[cell.trim()] : undefined;
+  const chinese = language.get() === "zh" ? CELLS[column]?.[cell.trim()] : undefined;
   return chinese === undefined ? cell : cell.replace(cell.trim(), chinese);
 };
 

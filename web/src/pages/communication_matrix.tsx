@@ -124,7 +124,8 @@ export function Matrix(p: MatrixProps) {
       </Empty>
     );
   }
-  const side = Math.max(220, Math.min(Math.max(520, innerHeight - 380), 48 + names.length * 48));
+  const room = Math.min(Math.max(520, innerHeight - 380), innerWidth / 2 - 60);
+  const side = Math.max(220, Math.min(room, 48 + names.length * 48));
   return (
     <>
       {nAway > 0 && <p class="quiet">{t("comm.away", nAway)}</p>}

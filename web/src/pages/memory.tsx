@@ -12,7 +12,7 @@ import { useColours } from "../panels/drawing";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, RankPicker, Segments, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
-import { t } from "../words";
+import { language, t } from "../words";
 import type { Pairing } from "./beside";
 import { BaselinePicker, BesideTable } from "./beside_table";
 import { useReply, wholeTable } from "./data";
@@ -236,6 +236,7 @@ function CurveCard({
   );
   useEffect(() => setNone(hasNothing(reply.error)), [reply.error]);
   const base = useBaseCurve(rank, by, span);
+  const spoken = useAtom(language);
   const data = useMemo(() => {
     const now = reply.data;
     return now === null
@@ -243,7 +244,7 @@ function CurveCard({
       : base === null
         ? curvesOf(now)
         : curvesBeside(now, base.table, base.shift, t("memory.of-baseline"));
-  }, [reply.data, base]);
+  }, [reply.data, base, spoken]);
   const unit = unitOf(data?.lines ?? []);
   const lead = data?.lines.some((l) => l.owner === "operators")
     ? "operators"

@@ -1,4 +1,5 @@
 /** The curves of the Memory page from the table memory_curve, without a document. */
+import { cellWord } from "../words";
 import { byteUnit } from "../base/format";
 import type { Table } from "../api/types";
 import { reader } from "./data";
@@ -49,8 +50,8 @@ export function curvesOf(table: Table): CurveData {
     let line = by.get(key);
     if (line === undefined) {
       const parts = [
-        owner(row),
-        what(row),
+        cellWord("owner", String(owner(row) ?? "")),
+        cellWord("what", String(what(row) ?? "")),
         devices.size > 1 && device(row) !== null ? `device ${device(row)}` : null,
       ];
       line = {
@@ -101,7 +102,7 @@ export function curvesBeside(now: Table, base: Table, shift: number, word: strin
         : i === time && typeof cell === "number"
           ? cell + shift
           : i === what
-            ? `${String(cell)} ${word}`
+            ? `${cellWord("what", String(cell))} ${word}`
             : cell,
     ),
   );
