@@ -9,6 +9,7 @@ import { beside, hasCommon, hiddenBeside } from "../src/pages/beside";
 import {
   choiceBeside,
   chosenType,
+  endsTogether,
   ofType,
   opsOf,
   pairChanges,
@@ -187,6 +188,15 @@ void test("operators that are numbered anew stand beside those of their type", (
   const choice = { step: "", group: "", op: ofType("allreduce") };
   assert.equal(rankTimes(rows, choice)[0]?.elapsed, 12);
   assert.equal(opsOf(rows, choice).length, 2);
+  const other = { ...row("hcom_allReduce__860_3_1", 9), rank: 1, start_ns: 2 };
+  assert.deepEqual(
+    [...endsTogether([...rows, other], rows[0])],
+    [
+      [0, 6],
+      [1, 0],
+    ],
+    "moved to where the last one ends",
+  );
   const names = (...all: string[]): Table => ({
     ...{ name: "", title: "", total: 1, offset: 0, rows: all.map((n) => [n]) },
     columns: [["name", "text", "", false]],

@@ -286,6 +286,19 @@ export const opsOf = (rows: TimeRow[], choice: Choice): TimeRow[] =>
     )
     .sort((a, b) => a.rank - b.rank || a.start_ns! - b.start_ns!);
 
+/** By how much each rank is moved so that the ends of one operator stand below one another, at the last of them (C-3). Ranks without it
+ * stay. */
+export function endsTogether(ops: readonly TimeRow[], of: TimeRow): Map<number, number> {
+  const ends = new Map<number, number>();
+  for (const { op, group, step, rank, start_ns, elapsed } of ops) {
+    if (op === of.op && group === of.group && step === of.step && !ends.has(rank)) {
+      ends.set(rank, start_ns! + elapsed);
+    }
+  }
+  const last = Math.max(...ends.values());
+  return new Map([...ends].map(([rank, end]) => [rank, last - end]));
+}
+
 export interface SlowRank {
   rank: number;
   /** By how much less it communicates than the one that does so longest. */

@@ -14,6 +14,7 @@ import { BesideLocal } from "./beside_table";
 import { find, rowOf } from "./communication_find";
 import {
   chosenType,
+  endsTogether,
   opsOf,
   rankTimes,
   slowRanks,
@@ -189,15 +190,21 @@ function OnAxis({ rows, choice, rank, wanted }: OnAxisProps) {
   const shown = all.slice(0, MOST_SPANS);
   const names = [...new Set(shown.map((r) => r.rank))].sort((a, b) => a - b);
   const types = [...new Set(shown.map((r) => typeOf(r.op)))].sort();
-  const from = Math.min(...shown.map((r) => r.start_ns!));
-  const to = Math.max(...shown.map((r) => r.start_ns! + r.elapsed));
+  const [aligned, setAligned] = useState<TimeRow | null>(null);
+  const moved = useMemo(
+    () => (aligned === null ? null : endsTogether(all, aligned)),
+    [all, aligned],
+  );
+  const startOf = (r: TimeRow): number => r.start_ns! + (moved?.get(r.rank) ?? 0);
+  const from = Math.min(...shown.map(startOf));
+  const to = Math.max(...shown.map((r) => startOf(r) + r.elapsed));
   const marked = useMemo(() => rowOf(all, wanted), [all, wanted]);
   const spans = useMemo(
     (): Span[] =>
       shown.map((r) => ({
         row: names.indexOf(r.rank),
-        start: r.start_ns!,
-        end: r.start_ns! + r.elapsed,
+        start: startOf(r),
+        end: startOf(r) + r.elapsed,
         label: r.op,
         colour: colours.tints[types.indexOf(typeOf(r.op)) % 12] ?? colours.accent,
         lines: [
@@ -205,17 +212,24 @@ function OnAxis({ rows, choice, rank, wanted }: OnAxisProps) {
           ...(r.hasWait ? [[t("comm.wait"), duration(r.wait)] as [string, string]] : []),
           [t("comm.group"), r.group],
         ],
-        act: () => void find(r),
+        act: (e) => (e.shiftKey ? setAligned(r) : void find(r)),
         isMarked: r === marked,
       })),
-    [all, colours, marked],
+    [all, colours, marked, moved],
   );
   if (shown.length === 0) {
     return null;
   }
   return (
     <section class="card">
-      <h3>{t("comm.axis")}</h3>
+      <div class="controls-row">
+        <h3>{t("comm.axis")}</h3>
+        {aligned !== null && (
+          <button type="button" onClick={() => setAligned(null)}>
+            {t("comm.unalign", aligned.op)}
+          </button>
+        )}
+      </div>
       {all.length > shown.length && <p class="bad">{t("comm.cut", shown.length, all.length)}</p>}
       <div class="scroll-y">
         <SpanRows

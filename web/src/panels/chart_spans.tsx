@@ -15,7 +15,7 @@ export interface Span {
   label: string;
   colour: string;
   lines?: Hit["lines"];
-  act?: () => void;
+  act?: (e: MouseEvent) => void;
   isMarked?: boolean;
 }
 
