@@ -1,4 +1,5 @@
 /* pipescope info PATH: what is there, rank by rank, and what is missing for which analysis. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,14 +363,10 @@ static int print_content(ps_cli *cli, const ps_inventory *inv) {
 /* A line about a text of the profile: nothing in it steers the terminal. */
 static void print_info_text(ps_cli *cli, const char *key, const char *value) {
     enum { SHOWN_BYTES = 200 };
-    ps_arena arena = {0};
-    bool all = strlen(value) <= SHOWN_BYTES;
-    const char *copy = ps_arena_strndup(&arena, value, all ? strlen(value) : SHOWN_BYTES);
-    const char *clean = copy != NULL ? ps_text_clean(&arena, copy) : NULL;
-    if (clean != NULL) {
-        ps_cli_print(cli, "%-20s %s%s\n", key, clean, all ? "" : " ...");
-    }
-    ps_arena_fini(&arena);
+    char shown[SHOWN_BYTES + 1];
+    int n = snprintf(shown, sizeof shown, "%s", value);
+    ps_text_clean_here(shown);
+    ps_cli_print(cli, "%-20s %s%s\n", key, shown, n <= SHOWN_BYTES ? "" : " ...");
 }
 
 static void print_steps(ps_cli *cli, const ps_inventory *inv) {
@@ -587,11 +584,11 @@ static ps_code read_info(ps_cli *cli, ps_info *info, ps_err *err) {
 }
 
 static void print_title(ps_cli *cli, const ps_info *info) {
-    ps_arena arena = {0};
-    const char *path = ps_text_clean(&arena, info->cluster->path);
-    ps_cli_print(cli, PS_SAY(cli->lang, "%s: %zu rank%s\n\n", "%s：%zu 个 rank%.0s\n\n"),
-                 path != NULL ? path : "", info->n, info->n == 1 ? "" : "s");
-    ps_arena_fini(&arena);
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s", info->cluster->path);
+    ps_text_clean_here(path);
+    ps_cli_print(cli, PS_SAY(cli->lang, "%s: %zu rank%s\n\n", "%s：%zu 个 rank%.0s\n\n"), path,
+                 info->n, info->n == 1 ? "" : "s");
 }
 
 static ps_table *lacks_of_info(ps_lang lang, const ps_info *info) {

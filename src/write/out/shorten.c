@@ -6,21 +6,27 @@
 #include "base/sort.h"
 #include "base/utf8.h"
 
-const char *ps_text_clean(ps_arena *arena, const char *text) {
+void ps_text_clean_here(char *text) {
     size_t n = strlen(text);
-    char *copy = ps_arena_strndup(arena, text, n);
-    for (size_t i = 0; copy != NULL && i < n;) {
-        size_t len = ps_utf8_len(copy + i, n - i);
-        unsigned char first = (unsigned char)copy[i];
+    for (size_t i = 0; i < n;) {
+        size_t len = ps_utf8_len(text + i, n - i);
+        unsigned char first = (unsigned char)text[i];
         if (len == 0) {
-            copy[i] = '?';
+            text[i] = '?';
         } else if (first < 0x20 || first == 0x7F) {
-            copy[i] = ' ';
-        } else if (len == 2 && first == 0xC2 && (unsigned char)copy[i + 1] < 0xA0) {
-            copy[i] = ' ';
-            copy[i + 1] = ' ';
+            text[i] = ' ';
+        } else if (len == 2 && first == 0xC2 && (unsigned char)text[i + 1] < 0xA0) {
+            text[i] = ' ';
+            text[i + 1] = ' ';
         }
         i += len > 0 ? len : 1;
+    }
+}
+
+const char *ps_text_clean(ps_arena *arena, const char *text) {
+    char *copy = ps_arena_strndup(arena, text, strlen(text));
+    if (copy != NULL) {
+        ps_text_clean_here(copy);
     }
     return copy;
 }

@@ -11,6 +11,8 @@
 /* A copy in one line without anything that steers a terminal: control characters (also the two-byte ones,
  * U+0080..9F) become blanks, bytes that are no UTF-8 '?'. NULL when memory is out. */
 const char *ps_text_clean(ps_arena *arena, const char *text);
+/* The same in the text itself. */
+void ps_text_clean_here(char *text);
 
 /* Adds `text`, cut in its middle ("aclnnMat…Backward") when it is wider than `width` >= 5 columns. The result can
  * be one column narrower where a wide character stands at the cut. */
