@@ -391,6 +391,17 @@ static ps_inferred_count *count_inferred(const job *j, size_t *n_counts) {
     return ok ? counts : NULL;
 }
 
+/* Whether every rank holds the whole model, as far as it can be told. */
+static bool are_replicas(const job *j) {
+    size_t n = 0;
+    bool all = true;
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        n += j->ranks[r].is_in;
+        all = all && (!j->ranks[r].is_in || part_of(j, r)->labels.is_replica);
+    }
+    return all && n > 0;
+}
+
 static ps_code check_inferred(const job *j, ps_err *err) {
     size_t n = 0;
     ps_inferred_count *counts = count_inferred(j, &n);
@@ -423,6 +434,11 @@ static ps_code resolve_places(job *j, ps_err *err) {
                 : ps_fail_nomem(err);
     }
     ps_free(pairs);
+    bool is_pipeline = j->places.n_stages > 1 && !j->places.is_guess;
+    if (code == PS_OK && j->source == PS_LABELS_FLOWS && !is_pipeline && j->in->opts->pp == 0 &&
+        are_replicas(j)) {
+        return ps_fail_replicas(err);
+    }
     if (code == PS_OK && j->source == PS_LABELS_FLOWS && j->places.n_stages < 2) {
         return ps_fail_one_stage(j->in->opts, j->job.n_stages == 1, err);
     }

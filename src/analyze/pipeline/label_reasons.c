@@ -35,10 +35,20 @@ static const char *const NO_PIPELINE[PS_N_LANGS] = {
     "a pipeline",
     "没有打点、标签或 job；有前向到反向的连线，但没有信息说明这些 rank 组成流水线"};
 static const char *const WITHOUT_LABELS[PS_N_LANGS] = {
-    "give --pp N to chart those flows; a line in the job gives exact labels (docs/jobs.md); report, "
-    "serve and cluster need none",
-    "指定 --pp N 即可按连线绘图；在作业中加一行可得到准确标签（docs/jobs.md）；report、serve 与 cluster "
+    "give --pp N to chart those flows; a line in the job gives exact labels (docs/jobs.md); serve and "
+    "cluster need none",
+    "指定 --pp N 即可按连线绘图；在作业中加一行可得到准确标签（docs/jobs.md）；serve 与 cluster "
     "不需要标签"};
+
+ps_code ps_fail_replicas(ps_err *err) {
+    return ps_fail_said(
+        err, PS_NOTHING,
+        "this looks like data-parallel training without a pipeline: every rank runs "
+        "DistributedDataParallel.forward, and no stage sends to or receives from another, so there is "
+        "nothing to chart; if there is a pipeline, a line in the job labels it (docs/jobs.md)",
+        "这看起来是没有流水线的数据并行训练：每个 rank 都运行 DistributedDataParallel.forward，且没有阶段之间的发送或"
+        "接收，因此没有可绘制的流水线；若确有流水线，在作业中加一行即可得到标签（docs/jobs.md）");
+}
 
 ps_code ps_fail_one_stage(const ps_analysis_opts *opts, bool is_known, ps_err *err) {
     const ps_lang lang = opts->lang;

@@ -19,6 +19,7 @@
 #include "base/num.h"
 #include "base/order.h"
 #include "base/sort.h"
+#include "model/comm_kernels.h"
 #include "model/recording.h"
 
 const char *ps_label_source_text(ps_lang lang, ps_label_source source) {
@@ -671,11 +672,25 @@ static ps_code read_frameworks(const ps_map_input *in, ps_rank_labels *out, ps_e
     return code;
 }
 
+/* Stages of a pipeline that is replicated run under DistributedDataParallel, too: those send and receive. */
+static bool is_replica(const ps_trace *trace) {
+    const ps_slices *s = ps_trace_slices(trace);
+    bool is_it = !ps_str_is_none(ps_trace_find_text(trace, "DistributedDataParallel.forward"));
+    for (uint32_t i = 0; is_it && i < s->n; i++) {
+        const char *name = ps_trace_text(trace, s->name[i]);
+        bool is_device = s->kind[i] == PS_SLICE_COMM_KERNEL || s->kind[i] == PS_SLICE_COMM_OP;
+        bool is_comm = is_device || ps_comm_is_library_call(name);
+        is_it = !is_comm || !ps_comm_is_p2p(ps_comm_of_name(name));
+    }
+    return is_it;
+}
+
 ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err *err) {
     const ps_trace *trace = in->trace;
     *out = (ps_rank_labels){.source = PS_LABELS_NONE};
     ps_arena_init(&out->arena);
     out->host_times = !ps_trace_has_device(trace) || ps_trace_has_host_times(trace);
+    out->is_replica = is_replica(trace);
     ps_code code = PS_OK;
     if (ps_label_rules_given(in->opts)) {
         ps_label_rules rules;
@@ -732,5 +747,5 @@ void ps_rank_labels_archive(ps_archive *a, void *labels) {
     (void)ps_archive_use_arena(a, before);
     PS_ARCHIVE(a, x, host_times, is_numbered, has_windows, is_always_twice, n_twice, is_merged,
                n_twice_run, n_chunks, trimmed.n_labels, trimmed.labelled_ns, trimmed.trimmed_ns,
-               n_untrimmed, n_narrow, are_marks, has_i, has_w, has_bw);
+               n_untrimmed, n_narrow, are_marks, is_replica, has_i, has_w, has_bw);
 }
