@@ -96,6 +96,9 @@ row '^open 3 ranges had no end'
 row 'by a signal, _exit, exec\), in the middle of a range: process [0-9]+; recovered up to the last event$'
 "$PIPESCOPE_BIN" info kept 2>&1 | grep -Eq '^pipescope: 1 process ended before its recording was stopped .*: last event at [0-9:.]+ UTC, in the middle of a range$' ||
     fail "info does not say that it was killed: $("$PIPESCOPE_BIN" info kept 2>&1)"
+run 3 chart kept
+[ "$(sed -n 1p stderr | grep -c 'the process ended (killed, by a signal, _exit) before a forward or backward was done; 5 marks')" = 1 ] ||
+    fail "chart does not say first that it was killed: $(cat stderr)"
 [ "$(n_raw kept)" = 1 ] || fail 'raw files were not kept'
 run 3 record --recover kept
 says 'has its database already'

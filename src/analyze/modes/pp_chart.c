@@ -85,6 +85,31 @@ static size_t count_host_marks(const ps_trace *trace) {
     return n;
 }
 
+static bool was_killed(const ps_trace *trace) {
+    return ps_trace_diag(trace)->counts[PS_ODD_KILLED] > 0;
+}
+
+/* Why the marks of a rank hold no forward and no backward: a process that ended early had no time for one. */
+static ps_code fail_without_passes(const ps_map_input *in, ps_err *err) {
+    size_t n = count_host_marks(in->trace);
+    if (was_killed(in->trace)) {
+        return ps_fail_said(
+            err, PS_NOTHING,
+            "the process ended (killed, by a signal, _exit) before a forward or backward was done; %zu "
+            "marks were recorded until then: record again, and let it run a step",
+            "进程在完成任何前向或反向之前就结束了（被 kill、收到信号、_exit）；此前录制了 %zu 个打点：请重新录制，并让它"
+            "至少运行一个 step",
+            n);
+    }
+    return ps_fail_said(
+        err, PS_NOTHING,
+        "no forward or backward mark with a device side among %zu mstx marks: give the ranges a "
+        "stream (docs/marks.md, docs/recording.md)",
+        "%zu 个 mstx 打点中没有带设备侧的前向或反向打点：请为 range 指定 stream（docs/marks.md、"
+        "docs/recording.md）",
+        n);
+}
+
 static ps_code collect_comm(const ps_map_input *in, partial *part, ps_err *err) {
     if ((ps_trace_has(in->trace) & PS_HAS_COMM_OPS) != 0) {
         return ps_p2p_collect(in->trace, in->opts, &part->p2p, in->diag, err);
@@ -112,6 +137,9 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     if ((has & PS_HAS_MARKS) == 0 && has_labels) {
         part->from_table = true;
         return ps_marks_from_labels(in->trace, in->opts, &part->marks, in->diag, err);
+    }
+    if ((has & PS_HAS_MARKS) == 0 && was_killed(in->trace)) {
+        return fail_without_passes(in, err);
     }
     if ((has & PS_HAS_MARKS) == 0) {
         return ps_fail(
@@ -148,14 +176,7 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
         part->stale = false; /* no such step: a wrong option is no reason to drop what is there */
     }
     if (code == PS_OK && part->marks.n == 0) {
-        return ps_fail(
-            err, PS_NOTHING,
-            PS_SAY(lang,
-                   "no forward or backward mark with a device side among %zu mstx marks: give the "
-                   "ranges a stream (docs/marks.md, docs/recording.md)",
-                   "%zu 个 mstx 打点中没有带设备侧的前向或反向打点：请为 range 指定 stream"
-                   "（docs/marks.md、docs/recording.md）"),
-            count_host_marks(in->trace));
+        return fail_without_passes(in, err);
     }
     return code;
 }
