@@ -278,7 +278,8 @@ static void set_counts(ps_table *t, const ps_inventory *inv) {
     ps_table_set_int(t, C_STEPS, (int64_t)inv->n_steps);
     ps_table_set_int(t, C_MARKS, (int64_t)n[PS_SLICE_MARK_HOST]);
     ps_table_set_int(t, C_KERNELS, (int64_t)n[PS_SLICE_KERNEL]);
-    ps_table_set_int(t, C_COMM, (int64_t)(n[PS_SLICE_COMM_OP] + n[PS_SLICE_COMM_KERNEL]));
+    uint64_t n_comm = n[PS_SLICE_COMM_OP] + n[PS_SLICE_COMM_KERNEL] + inv->n_host_comm;
+    ps_table_set_int(t, C_COMM, (int64_t)n_comm);
     ps_table_set_int(t, C_SLICES, (int64_t)all);
     ps_table_set_int(t, C_FLOWS, flows);
 }

@@ -261,6 +261,7 @@ ps_comm_what ps_comm_of_call(const char *name) {
         const char *word;
         ps_comm_what what;
     } WORDS[] = {{"allreduce", PS_COMM_ALL_REDUCE},
+                 {"sparseallreduce", PS_COMM_ALL_REDUCE},
                  {"allgather", PS_COMM_ALL_GATHER},
                  {"alltoall", PS_COMM_ALL_TO_ALL},
                  {"reducescatter", PS_COMM_REDUCE_SCATTER},
@@ -287,6 +288,19 @@ ps_comm_what ps_comm_of_call(const char *name) {
         }
     }
     return PS_COMM_UNKNOWN;
+}
+
+ps_comm_what ps_comm_of_gloo(const char *name) {
+    static const char *const OPERATIONS[] = {
+        "all_gather", "all_reduce",    "all_to_all",       "barrier",        "broadcast",
+        "gather",     "recv",          "reduce",           "reduce_scatter", "scatter",
+        "send",       "recvAnySource", "sparse_all_reduce"};
+    size_t n = sizeof "gloo:" - 1;
+    bool is_known = false;
+    for (size_t i = 0; strncmp(name, "gloo:", n) == 0 && i < N(OPERATIONS); i++) {
+        is_known = is_known || strcmp(name + n, OPERATIONS[i]) == 0;
+    }
+    return is_known ? ps_comm_of_call(name) : PS_COMM_UNKNOWN;
 }
 
 ps_comm_what ps_comm_of_name(const char *name) {

@@ -72,6 +72,9 @@ bool ps_comm_is_symmetric(ps_comm_what what);
 ps_comm_what ps_comm_of_call(const char *name);
 /* The same for a name that may be that of a kernel or of an operator. */
 ps_comm_what ps_comm_of_name(const char *name);
+/* What an operation of ProcessGroupGloo does, by the name that it gives its range ("gloo:all_reduce"); unknown for every other
+ * name, also for one that merely begins so. */
+ps_comm_what ps_comm_of_gloo(const char *name);
 /* A range or call that only holds several calls together. */
 bool ps_comm_is_group_call(const char *name);
 /* Names that communication libraries and torch.distributed give their ranges and operators ("nccl:", "c10d::",

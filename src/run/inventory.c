@@ -10,6 +10,7 @@
 #include "base/order.h"
 #include "base/sort.h"
 #include "base/threads.h"
+#include "model/host_comm.h"
 #include "model/recording.h"
 #include "read/readers.h"
 
@@ -187,6 +188,7 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     inv->diag = *ps_trace_diag(t);
     count_slices(inv, t);
     inv->comm_from_marks = ps_trace_comm_from_marks(t);
+    inv->n_host_comm = ps_host_comm_count(t);
     find_lacks(inv, t, ps_cluster_format(rank));
     bool ok =
         copy_side_tables(inv, t) && copy_metas(inv, t) && count_flows(inv, t) && copy_steps(inv, t);
@@ -261,7 +263,7 @@ void ps_inventory_archive(ps_archive *a, void *inventory) {
     ps_inventory *x = inventory;
     (void)ps_archive_use_arena(a, &x->arena);
     PS_ARCHIVE(a, x, err.line, err.offset, err.file, err.msg, err.chinese, n_counter_values,
-               n_flow_ends, n_tracks, n_counter_tracks, comm_from_marks, lacks);
+               n_flow_ends, n_host_comm, n_tracks, n_counter_tracks, comm_from_marks, lacks);
     PS_ARCHIVE_BELOW(a, x, err.code, PS_NO_ROOM + 1);
     PS_ARCHIVE_EACH(a, x, n_slices);
     named_list_archive(a, &x->flows);

@@ -44,6 +44,7 @@ typedef struct ps_inventory {
     ps_named_list metas;       /* each key once */
     int64_t *steps;            /* ids, in start order */
     size_t n_steps, n_tracks, n_counter_tracks;
+    uint64_t n_host_comm; /* ps_host_comm_count: among the annotations */
     ps_span host, device;
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
     uint32_t

@@ -66,6 +66,7 @@ static void view_of_job(ps_report_view *view, const ps_table *job) {
     view->job_ranks = ps_view_int(job, 0, "job_ranks");
     view->job_ranks_are_least = strcmp(ps_view_text(job, 0, "job_ranks_are"), "at least") == 0;
     view->has_host_times = strcmp(ps_view_text(job, 0, "device_times"), "host") == 0;
+    view->has_no_device = strcmp(ps_view_text(job, 0, "device_times"), "none") == 0;
     view->comm_from_marks = ps_view_text(job, 0, "comm_from_marks");
     view->missing_timeline = ps_view_text(job, 0, "missing_timeline");
     view->n_without_timeline = (size_t)ps_view_int(job, 0, "ranks_without_timeline");

@@ -3,6 +3,7 @@
 
 #include "analyze/comm/comm_list.h"
 #include "base/alloc.h"
+#include "model/host_comm.h"
 #include "support/small_runs.h"
 
 typedef struct collected {
@@ -303,6 +304,48 @@ static void from_kernels_of_others(void **state) {
     ps_trace_free(t);
 }
 
+static uint32_t gloo_range(ps_builder *b, const char *name, int64_t start) {
+    return small_slice(b, PS_SLICE_ANNOTATION, small_thread(b, 3), name, start, start + 40);
+}
+
+static ps_trace *gloo_trace(bool has_kernel) {
+    ps_builder *b = ps_builder_new();
+    ps_builder_meta(b, "distributedInfo",
+                    "{\"backend\": \"gloo\", \"rank\": 1, \"world_size\": 2, \"pg_config\": "
+                    "[{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"pg_size\": 2, \"ranks\": "
+                    "[0, 1]}]}");
+    (void)gloo_range(b, "gloo:all_reduce", 100);
+    (void)gloo_range(b, "gloo:recvAnySource", 200);
+    (void)gloo_range(b, "gloo:all_reduce_of_mine", 300);
+    (void)gloo_range(b, "my gloo:send", 400);
+    if (has_kernel) {
+        (void)small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), "gemm", 500, 510);
+    }
+    return small_seal(b);
+}
+
+/* Without a device gloo's own ranges are the communication, and no other name is. */
+static void from_gloo_on_the_host(void **state) {
+    (void)state;
+    ps_trace *t = gloo_trace(false);
+    collected c;
+    collect(&c, t);
+    assert_int_equal(ps_host_comm_count(t), 2);
+    assert_int_equal(c.list.n, 2);
+    expect_texts(&c.list, 0, "gloo:all_reduce", "gloo:all_reduce", "0", "");
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[0].look->members), "[0, 2 in all]");
+    assert_false(c.list.ops[0].look->is_p2p);
+    assert_true(c.list.ops[1].look->is_p2p && !c.list.ops[1].look->is_send);
+    assert_int_equal(c.list.ops[1].look->peer, -1);
+    collected_fini(&c);
+    ps_trace_free(t);
+    t = gloo_trace(true); /* there the host only waits for the device, or for files */
+    collect(&c, t);
+    assert_int_equal(c.list.n, 0);
+    collected_fini(&c);
+    ps_trace_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_operators),
@@ -311,6 +354,7 @@ int main(void) {
         cmocka_unit_test(from_ranges_of_nccl),
         cmocka_unit_test(equal_operators_share_a_look),
         cmocka_unit_test(from_kernels_of_others),
+        cmocka_unit_test(from_gloo_on_the_host),
         cmocka_unit_test(data_types),
         cmocka_unit_test(nothing),
         cmocka_unit_test(memory),

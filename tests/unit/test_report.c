@@ -1184,7 +1184,7 @@ static void host_alone(void **state) {
     ps_trace *t = rig_seal(&r);
     report_over(&o, &t, 1, NULL, NULL);
     assert_int_equal(o.code, PS_NOTHING);
-    assert_non_null(strstr(o.err.msg, "activities of the device"));
+    assert_non_null(strstr(o.err.msg, "collect their activities"));
     report_fini(&o);
 }
 

@@ -6,7 +6,9 @@
  *   PyTorch    the kernel                  Collective name   Process Group Name      In msg nelems, dtype
  *
  * Older text exports number the communicators of a rank ("0"), which says nothing beside other ranks: there the group is
- * the one that communication.json has for the operator, else the tag in the operator's name. */
+ * the one that communication.json has for the operator, else the tag in the operator's name.
+ *
+ * gloo's ranges (model/host_comm.h) name the type alone. Where the metadata lists one group only, it is theirs. */
 #include "analyze/comm/comm_list.h"
 
 #include <stdio.h>
@@ -20,6 +22,7 @@
 #include "base/num.h"
 #include "base/order.h"
 #include "model/comm_kernels.h"
+#include "model/host_comm.h"
 #include "model/kernel_name.h"
 
 #define MAX_IN_GROUP 4096 /* slices that are looked at for what a group of calls holds */
@@ -88,7 +91,8 @@ typedef struct collection {
     ps_idmap looks;    /* hash of a look -> its place in the list's */
     uint32_t *look_of; /* by operator: that place */
     size_t cap_look_of;
-    bool failed; /* memory is out */
+    bool of_gloo; /* ranges of the host: the rank has no device */
+    bool failed;  /* memory is out */
 } collection;
 
 /* --- element sizes ------------------------------------------------------------------------------------------- */
@@ -420,6 +424,13 @@ static void set_communicator(collection *c, ps_comm_look *look, const comm_args 
     look->group = keep_comm_op(c, text);
 }
 
+/* NULL where nothing names it. */
+static const char *said_group(const collection *c, const comm_args *args) {
+    const char *name = args->texts[KEY_GROUP_NAME];
+    bool is_only = name == NULL && c->of_gloo && c->facts.n_groups == 1;
+    return is_only ? c->facts.groups[0].comm_name : name;
+}
+
 static void set_group(collection *c, const ps_comm_op *op, ps_comm_look *look,
                       const comm_args *args) {
     size_t n_tracks = 0;
@@ -431,7 +442,7 @@ static void set_group(collection *c, const ps_comm_op *op, ps_comm_look *look,
         look->group = is_short_number ? group_of_number(c, op->name, name) : keep_comm_op(c, name);
         return;
     }
-    const char *name = args->texts[KEY_GROUP_NAME];
+    const char *name = said_group(c, args);
     look->group = keep_comm_op(
         c, name != NULL && name[0] != '\0' ? name : args->texts[KEY_GROUP_DESCRIPTION]);
     if (ps_str_is_none(look->group)) {
@@ -441,7 +452,7 @@ static void set_group(collection *c, const ps_comm_op *op, ps_comm_look *look,
 
 /* Several groups of a job may carry one name: who is in this one, as the kernel says it, else the metadata. */
 static void set_members(collection *c, ps_comm_look *look, const comm_args *args) {
-    const char *group = args->texts[KEY_GROUP_NAME];
+    const char *group = said_group(c, args);
     look->members = keep_comm_op(c, args->texts[KEY_MEMBERS]);
     for (size_t i = 0; group != NULL && ps_str_is_none(look->members) && i < c->facts.n_groups;
          i++) {
@@ -588,10 +599,12 @@ static bool collect_comm_op(collection *c) {
     const ps_track *tracks = ps_trace_tracks(c->trace, &n_tracks);
     bool on_host = false;
     uint8_t kind = kind_to_take(c->trace, &on_host);
+    c->of_gloo = ps_host_comm_count(c->trace) > 0;
     bool ok = index_groups(c);
     for (uint32_t i = 0; ok && i < s->n; i++) { /* slices come by start */
         bool is_host = tracks[s->track[i]].kind == PS_TRACK_HOST_THREAD;
-        if (s->kind[i] == kind && (on_host || !is_host)) {
+        if (c->of_gloo ? ps_is_host_comm(c->trace, i)
+                       : s->kind[i] == kind && (on_host || !is_host)) {
             ok = add_listed_op(c, i, kind == PS_SLICE_COMM_KERNEL);
         }
     }

@@ -222,13 +222,15 @@ static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *
 
 static ps_code fail_no_communication(const ps_map_input *in, ps_err *err) {
     const ps_lang lang = in->opts->lang;
-    const char *how = ps_trace_is_recording(in->trace)
-                          ? PS_SAY(lang, PS_RECORDING_COMM_HOW, PS_RECORDING_COMM_HOW_ZH)
-                          : PS_SAY(lang,
-                                   "they were not collected (Ascend: level 0 or higher with "
-                                   "activities of the NPU; PyTorch: ProfilerActivity.CUDA)",
-                                   "未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch："
-                                   "ProfilerActivity.CUDA）");
+    const char *how =
+        ps_trace_is_recording(in->trace)
+            ? PS_SAY(lang, PS_RECORDING_COMM_HOW, PS_RECORDING_COMM_HOW_ZH)
+            : PS_SAY(lang,
+                     "they were not collected (Ascend: level 0 or higher with "
+                     "activities of the NPU; PyTorch: ProfilerActivity.CUDA where there "
+                     "is a device)",
+                     "未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch：有设备时加上 "
+                     "ProfilerActivity.CUDA）");
     bool of_step = in->opts->step_id >= 0;
     return ps_fail(err, PS_NOTHING,
                    PS_SAY(lang, "no communication operators%s: the rank did not communicate, or %s",

@@ -72,7 +72,8 @@ typedef struct ps_rank_labels {
     size_t
         n_narrow; /* of FLOWS: ops of the host's operators alone, where nothing tells its other work from waiting */
     bool are_marks; /* of ACTION: marks that say stage and microbatch, more than other marks do */
-    bool is_replica; /* DistributedDataParallel ran, and nothing is sent to or received from one rank */
+    bool
+        is_replica; /* DistributedDataParallel ran, and nothing is sent to or received from one rank */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;

@@ -248,6 +248,15 @@ static void widen_steps(const ps_report *report, ps_report_member *m, const by_r
     m->has_no_ends = m->has_no_ends && !any;
 }
 
+/* Of a rank without a device, which no chart has either, as its steps stand in the capture. */
+static int64_t host_step_ns(const ps_report_rank *r) {
+    int64_t sum_ns = 0;
+    for (size_t i = 0; r->any_host_comm && i < r->n_steps; i++) {
+        sum_ns = ps_i64_plus(sum_ns, r->steps[i].step_end_ns - r->steps[i].step_start_ns);
+    }
+    return report_per_step(r, sum_ns);
+}
+
 static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
                               const by_rank *bubbles) {
     const ps_report_rank *facts = report->in->partials[r];
@@ -261,6 +270,7 @@ static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
                             .has_no_ends = facts->has_no_ends};
     add_report_parts(m);
     const ps_chart_rank *in_chart = row != PS_IDMAP_NONE ? &report->chart->ranks[row] : NULL;
+    m->step_ns = in_chart == NULL && m->step_ns == 0 ? host_step_ns(facts) : m->step_ns;
     ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}
                                       : ps_job_place(job, m->rank, &facts->facts);
     m->stage = place.stage;
@@ -342,7 +352,9 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
         note_stages(report, &job, facts);
         for (size_t r = 0; ok && r < in->n_ranks; r++) {
             const ps_report_rank *part = in->partials[r];
-            ok = part == NULL || !part->any_device || add_report_member(report, r, &job, &bubbles);
+            bool is_judged = part != NULL && (part->any_device || part->any_host_comm);
+            report->any_device = report->any_device || (is_judged && part->any_device);
+            ok = !is_judged || add_report_member(report, r, &job, &bubbles);
         }
         if (report->chart == NULL) {
             mend_stages(report, &job);
@@ -537,7 +549,9 @@ static void give_report_job(const ps_report *report) {
     job_row row = {.step_ns = report->step_ns,
                    .start_ns = report->start_ns,
                    .n_steps = report->n_steps,
-                   .device_times = report->has_host_times ? "host" : "device",
+                   .device_times = report->has_host_times ? "host"
+                                   : report->any_device   ? "device"
+                                                          : "none",
                    .comm_from_marks = report->comm_from_marks,
                    .n_ranks = has_ranks ? report->job.n_ranks : PS_UNKNOWN_INT,
                    .ranks_are = !has_ranks             ? NULL
@@ -628,13 +642,13 @@ static ps_code fail_without_work(ps_lang lang, ps_err *err) {
         err, PS_NOTHING, "%s",
         PS_SAY(
             lang,
-            "nothing ran on a device, and no ranges of the host tell of a pipeline: collect with the "
-            "activities of the device (PyTorch: ProfilerActivity.CUDA or NPU; pipescope record: "
-            "--backend cupti on a machine with a GPU, or pipescope.record_ops() for operators of the "
-            "CPU)",
-            "设备上没有任何执行，主机上也没有说明流水线的 range：请采集设备活动（PyTorch："
-            "ProfilerActivity.CUDA 或 NPU；pipescope record：有 GPU 的机器上用 --backend cupti，CPU 算子用 "
-            "pipescope.record_ops()）"));
+            "nothing ran on a device, and the host tells neither of a pipeline nor of communication: on "
+            "a run with devices collect their activities (PyTorch: ProfilerActivity.CUDA or NPU; "
+            "pipescope record: --backend cupti); of a run on CPUs the query and chart commands show the "
+            "operators (recorded with pipescope.record_ops() or ProfilerActivity.CPU)",
+            "设备上没有任何执行，主机也没有说明流水线或通信：有设备时请采集设备活动（PyTorch："
+            "ProfilerActivity.CUDA 或 NPU；pipescope record：--backend cupti）；仅在 CPU 上运行时，可用 query 与 "
+            "chart 命令查看算子（用 pipescope.record_ops() 或 ProfilerActivity.CPU 录制）"));
 }
 
 static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -114,6 +114,7 @@ typedef struct ps_report {
     ps_skew skew; /* who waits for whom (ps_report_measure_skew); its lists are gone */
     bool has_skew;
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
+    bool any_device;     /* some rank has work of one */
     const char
         *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
     ps_report_replay replay;

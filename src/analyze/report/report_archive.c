@@ -79,9 +79,10 @@ static void packets_archive(ps_archive *a, ps_report_packets *x) {
 }
 
 static void archive_capture(ps_archive *a, ps_report_rank *x) {
-    PS_ARCHIVE(a, x, vendor, first_ns, last_ns, any_device, any_calls, has_host_times,
-               comm_from_marks, host, trains, has_frames, has_shapes, has_allocations, no_timeline,
-               has_no_starts, has_no_ends, has_no_period, has_no_copies);
+    PS_ARCHIVE(a, x, vendor, first_ns, last_ns, any_device, any_calls, any_host_comm,
+               has_host_times, comm_from_marks, host, trains, has_frames, has_shapes,
+               has_allocations, no_timeline, has_no_starts, has_no_ends, has_no_period,
+               has_no_copies);
     ps_rank_facts_archive(a, &x->facts);
     ps_thinned_archive(a, &x->thinned);
 }

@@ -258,6 +258,7 @@ typedef struct ps_report_rank {
     int64_t first_ns, last_ns;   /* of all slices, epoch */
     bool any_device, any_calls;  /* calls of the host into the driver */
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
+    bool any_host_comm;          /* it has no device, and communicates on the host (gloo) */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
     const char *host;            /* what the capture calls its machine (HOST_INFO); NULL unknown */
     bool trains;                 /* it has backward operators, or an optimiser */

@@ -10,6 +10,7 @@
 #include "base/literal.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "model/host_comm.h"
 #include "model/recording.h"
 
 /* --- what it is ---------------------------------------------------------------------------------------------------- */
@@ -31,6 +32,7 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     r->last_ns = r->first_ns;
     r->has_host_times = ps_trace_has_host_times(trace);
     r->comm_from_marks = ps_trace_comm_from_marks(trace);
+    r->any_host_comm = ps_host_comm_count(trace) > 0;
     for (uint32_t i = 0; i < s->n; i++) {
         int64_t end = r->origin_ns + s->start_ns[i] + s->dur_ns[i];
         bool derived = s->kind[i] == PS_SLICE_DERIVED;
@@ -193,16 +195,36 @@ static bool read_environment(const ps_trace *trace, ps_report_rank *r, ps_err *e
 
 /* --- steps ----------------------------------------------------------------------------------------------------------- */
 
-static bool keep_steps(const ps_overlaps *o, ps_report_rank *r) {
-    r->steps = ps_calloc(o->n + 1, sizeof *r->steps);
+/* Of a rank that has no device: how long they are is all that is known. */
+static void keep_host_steps(const ps_step *steps, size_t n, ps_report_rank *r) {
+    for (size_t i = 0; i < n; i++) {
+        r->steps[r->n_steps++] = (ps_overlap){.step = steps[i].id,
+                                              .device = -1,
+                                              .has_step = true,
+                                              .step_start_ns = steps[i].start_ns,
+                                              .step_end_ns = steps[i].end_ns,
+                                              .first_ns = steps[i].start_ns,
+                                              .last_ns = steps[i].end_ns};
+    }
+}
+
+static bool keep_steps(const ps_trace *trace, const ps_overlaps *o, ps_report_rank *r) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(trace, &n);
+    n = r->any_host_comm && o->n == 0 ? n : 0;
+    r->steps = ps_calloc(o->n + n + 1, sizeof *r->steps);
+    if (r->steps != NULL) {
+        keep_host_steps(steps, n, r);
+    }
     for (size_t i = 0; r->steps != NULL && i < o->n; i++) {
         const ps_overlap *step = &o->at[i];
         int64_t first_ns = r->origin_ns + step->step_start_ns;
         r->steps[r->n_steps++] = *step;
         r->first_ns = step->has_step && first_ns < r->first_ns ? first_ns : r->first_ns;
     }
-    int64_t *starts = ps_overlap_step_starts(o->at, o->n, &r->n_rank_steps);
-    bool ok = r->steps != NULL && starts != NULL;
+    int64_t *starts =
+        r->steps != NULL ? ps_overlap_step_starts(r->steps, r->n_steps, &r->n_rank_steps) : NULL;
+    bool ok = starts != NULL;
     ps_free(starts);
     return ok;
 }
@@ -293,7 +315,7 @@ static ps_code gather_report_gather(const ps_map_input *in, const ps_links *link
         code = gather_comm_waits(in, &overlaps, r, err);
     }
     if (code == PS_OK) {
-        bool ok = keep_steps(&overlaps, r) && ps_report_gather_counters(in->trace, r) &&
+        bool ok = keep_steps(in->trace, &overlaps, r) && ps_report_gather_counters(in->trace, r) &&
                   ps_report_gather_links(r) && ps_report_gather_doubts(links, r) &&
                   ps_report_gather_optimiser(links, r) && ps_report_gather_fusions(links, r);
         code = ok ? gather_idle(in, links, &overlaps, r, err) : ps_fail_nomem(err);
@@ -322,7 +344,7 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
         code = ps_fail_nomem(err);
     }
     ps_links links = {0};
-    if (code == PS_OK && r->any_device) {
+    if (code == PS_OK && (r->any_device || r->any_host_comm)) {
         code = ps_links_init(&links, in->trace, err);
         code = code == PS_OK ? gather_report_gather(in, &links, r, err) : code;
         ps_links_fini(&links);

@@ -43,7 +43,7 @@ static void PS_PRINTF(2, 3) say(said *s, const char *fmt, ...) {
 
 typedef struct holdings {
     bool any_computing, any_launches, any_calls, any_kernels, any_flops;
-    bool any_communication, any_exposed, any_links;
+    bool any_communication, any_exposed, any_links, any_host_comm;
     size_t n_without_timeline;
 } holdings;
 
@@ -73,6 +73,7 @@ static holdings look_at_members(const ps_report *report) {
         h.any_kernels = h.any_kernels || m->facts->n_kernels > 0;
         h.any_flops = h.any_flops || has_flops(m->facts);
         h.any_communication = h.any_communication || has_communication(m->facts);
+        h.any_host_comm = h.any_host_comm || m->facts->any_host_comm;
         h.any_exposed = h.any_exposed || m->exposed_ns > 0;
         h.any_links = h.any_links || (m->facts->part != NULL && m->facts->part->tables.n_links > 0);
         h.n_without_timeline += m->facts->no_timeline != NULL;
@@ -250,6 +251,14 @@ static void say_marks(const ps_report *report, size_t n, said *s) {
 /* What the rules of communication look at beside the operators of a rank. */
 static void say_comm_lacks(const ps_report *report, const holdings *h, said *s) {
     const ps_lang lang = report->findings.lang;
+    if (h->any_host_comm) {
+        say(s,
+            PS_SAY(
+                lang,
+                "The operators are those of gloo on the host: how much of them computing hides, and "
+                "between whom a send or a receive goes, is not told.",
+                "算子是主机上 gloo 的操作：计算掩盖了其中多少、发送与接收在谁之间，无从得知。"));
+    }
     if (report->n_members == 1 && report->job.n_ranks != 1) {
         say(s, PS_SAY(lang, "Who waits for whom is not judged: one rank is here.",
                       "谁等谁不作判断：此处只有一个 rank。"));

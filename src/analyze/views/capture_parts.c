@@ -5,6 +5,7 @@
 
 #include "analyze/comm/topology.h"
 #include "analyze/rank/kernel_args.h"
+#include "model/host_comm.h"
 #include "model/recording.h"
 
 /* Whose options a remedy names. */
@@ -94,7 +95,8 @@ bool ps_capture_has(ps_captured c, ps_part_of_capture part) {
     case PS_CAPTURE_MEMORY:
         return has_memory(t);
     case PS_CAPTURE_COMMUNICATION:
-        return any_kind(c, PS_SLICE_COMM_OP, PS_SLICE_COMM_KERNEL, PS_SLICE_COMM_TASK);
+        return any_kind(c, PS_SLICE_COMM_OP, PS_SLICE_COMM_KERNEL, PS_SLICE_COMM_TASK) ||
+               ps_host_comm_count(t) > 0;
     case PS_CAPTURE_STEPS:
         (void)ps_trace_steps(t, &n);
         return n > 0;

@@ -338,7 +338,7 @@ ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *er
         ps_html_tag(&p.html,
                     PS_SAY(view->lang, "<h2>Where a step goes</h2>\n<p class=quiet>",
                            "<h2>step 的时间去向</h2>\n<p class=quiet>"),
-                    PS_NO_OVERVIEW(view->lang), "</p>\n");
+                    ps_view_no_overview(view), "</p>\n");
     }
     put_kernels(&p);
     ps_code code = put_pipeline(&p, err);

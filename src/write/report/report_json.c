@@ -121,6 +121,9 @@ static void add_head(ps_json *j, const ps_report_view *view) {
     if (view->has_host_times) {
         ps_json_pair(j, "device_times", "host");
     }
+    if (view->has_no_device) {
+        ps_json_pair(j, "device_times", "none");
+    }
     if (view->comm_from_marks != NULL && view->comm_from_marks[0] != '\0') {
         ps_json_key_str(j, "comm_from_marks", view->comm_from_marks);
     }

@@ -412,7 +412,7 @@ static void put_report_text_overview(page *p) {
     static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
     const ps_report_view *v = p->view;
     if (v->overview == NULL || v->overview->n_rows == 0) {
-        wrap(p, PS_NO_OVERVIEW(v->lang), 0);
+        wrap(p, ps_view_no_overview(v), 0);
     } else if (v->overview->n_rows > MAX_RANKS && v->overview_stages != NULL) {
         put_full_columns(p, v->overview_stages, NULL, 0, 0);
         ps_buf_addf(p->out,

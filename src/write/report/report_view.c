@@ -47,6 +47,21 @@ const char *ps_report_gain_word(const ps_report_view *view, size_t row) {
                : PS_SAY(view->lang, "at most", "最多");
 }
 
+const char *ps_view_no_overview(const ps_report_view *view) {
+    return view->has_no_device || view->has_host_times
+               ? PS_SAY(
+                     view->lang,
+                     "Where a step goes is not known: nothing here ran on a device. A run on CPUs has "
+                     "none; of a run with devices collect their activities, too.",
+                     "step 的时间去向不得而知：此处没有任何设备侧执行。仅在 CPU 上运行时没有设备；有设备时请同时采集"
+                     "设备活动。")
+               : PS_SAY(
+                     view->lang,
+                     "Where a step goes is not known: the profile has no computing kernels. Collect the "
+                     "activities of the device to see it.",
+                     "step 的时间去向不得而知：采集数据中没有计算核函数。请采集设备活动以查看。");
+}
+
 const char *ps_view_severity(const ps_report_view *view, size_t row) {
     static const char *const CHINESE[][2] = {
         {"high", "高"}, {"medium", "中"}, {"low", "低"}, {"info", "提示"}};

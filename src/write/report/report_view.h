@@ -24,6 +24,7 @@ typedef struct ps_report_view {
     int64_t step_ns;          /* that shares are of */
     int64_t period_ns;        /* from the beginning of a step to that of the next; 0 unknown */
     bool has_host_times; /* what the devices did was timed on the host: dispatch is not judged */
+    bool has_no_device;  /* nothing ran on one: a run on CPUs, or nobody collected it */
     const char *
         comm_from_marks; /* "host" or "stream": communication was made from marks with these times; "" it was not */
     const char *missing_timeline; /* files without which nobody tells of the host; "" none */
@@ -74,11 +75,7 @@ const char *ps_report_section_title(ps_lang lang, size_t section);
 const char *ps_view_severity(const ps_report_view *view, size_t row);
 
 /* What stands in the place of the overview when there is none. */
-#define PS_NO_OVERVIEW(lang)                                                                       \
-    PS_SAY(lang,                                                                                   \
-           "Where a step goes is not known: the profile has no computing kernels. Collect the "    \
-           "activities of the device to see it.",                                                  \
-           "step 的时间去向不得而知：采集数据中没有计算核函数。请采集设备活动以查看。")
+const char *ps_view_no_overview(const ps_report_view *view);
 
 /* What stands above the findings. */
 #define PS_GAINS_SAID(lang)                                                                                                                          \
