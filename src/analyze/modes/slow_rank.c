@@ -248,6 +248,23 @@ static void count_apart(const ps_reduce_input *in, const ps_skew *skew) {
     }
 }
 
+/* Sends and receives of ranks none of whose were matched, for nobody tells with whom they met. */
+static void count_without_peer(const judging *j) {
+    bool *has_row = ps_calloc(j->in->n_ranks + 1, sizeof *has_row);
+    for (size_t i = 0; has_row != NULL && i < j->skew.n_rows; i++) {
+        has_row[j->skew.rows[i].rank] |= j->skew.rows[i].is_p2p;
+    }
+    for (size_t r = 0; has_row != NULL && r < j->in->n_ranks; r++) {
+        const ps_comm_list *list = has_row[r] ? NULL : j->lists[r];
+        size_t n = 0;
+        for (size_t i = 0; list != NULL && i < list->n; i++) {
+            n += list->ops[i].look->is_p2p && list->ops[i].look->peer < 0;
+        }
+        ps_diag_count(j->in->diags[r], PS_ODD_P2P_PEER, n);
+    }
+    ps_free(has_row);
+}
+
 static size_t count_parts(const ps_reduce_input *in) {
     size_t n = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
@@ -280,6 +297,7 @@ static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err
     if (code == PS_OK) {
         count_unmatched(in, j.skew.n_unmatched);
         count_apart(in, &j.skew);
+        count_without_peer(&j);
         code = judge_all(&j) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
