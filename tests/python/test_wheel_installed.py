@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What `pip install pipescope-training` gives: the wheel is made as ./dev wheel makes it, put into a fresh virtual environment, and used there
-alone: no variable names a file of the build. The Pythons are this one, or those that WHEEL_PYTHONS names (commands, separated by blanks; "all":
-every 3.9 to 3.13 that PATH or pyenv has). Skipped where auditwheel cannot be had, or Python has no headers."""
+"""What `pip install pipescope-training` gives: a wheel, put into a fresh virtual environment, and used there alone: no variable names a file of the
+build. PIPESCOPE_WHEEL names it (tests/release/wheels.sh, for those of ./dev wheel), else one is made of this build with the libraries of this system.
+The Pythons are this one, or those that WHEEL_PYTHONS names (commands, separated by blanks; "all": every 3.8 to 3.13 that PATH or pyenv has).
+Skipped where auditwheel cannot be had, or Python has no headers."""
 import contextlib
 import glob
 import http.client
@@ -38,7 +39,7 @@ def pythons():
     if named != "all":
         return named.split() or [sys.executable]
     found = ["/usr/bin/python3"] if os.path.exists("/usr/bin/python3") else []
-    for minor in range(9, 14):
+    for minor in range(8, 14):
         here = [shutil.which("python3.%d" % minor), *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.%d.*/bin/python" % minor)))]
         works = [path for path in here if path and subprocess.run([path, "-c", "import venv"], capture_output=True, check=False).returncode == 0]
         if not works:
@@ -69,17 +70,22 @@ class Installed(recording.Case):
     def setUpClass(cls):
         cls.work = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        cls.wheel = os.environ.get("PIPESCOPE_WHEEL") or cls.made()
+        cls.venvs = {}
+        for python in pythons():
+            cls.venvs[python] = os.path.join(cls.work, "venv%d" % len(cls.venvs))
+            cls.install(python, cls.venvs[python])
+
+    @classmethod
+    def made(cls):
+        """A wheel of this build."""
         done = subprocess.run([sys.executable, "-B", os.path.join(recording.PACKAGE, "make_wheel.py"), BUILD, cls.work], text=True, capture_output=True,
                               check=False)
         if done.returncode == 77 or "is made by Python 3.10 or newer with its headers" in done.stderr:
             recording.skip(done.stderr.strip().splitlines()[-1])
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
-        cls.wheel, = glob.glob(os.path.join(cls.work, "*.whl"))
-        cls.venvs = {}
-        for python in pythons():
-            cls.venvs[python] = os.path.join(cls.work, "venv%d" % len(cls.venvs))
-            cls.install(python, cls.venvs[python])
+        return glob.glob(os.path.join(cls.work, "*.whl"))[0]
 
     @classmethod
     def install(cls, python, venv):
@@ -106,7 +112,7 @@ class Installed(recording.Case):
 
     def test_contents(self):
         """One wheel for all Pythons; all that is in it has a licence beside it; the recorder needs the C library and nothing else."""
-        self.assertRegex(os.path.basename(self.wheel), r"^pipescope_training-\d+\.\d+\.\d+-py3-none-manylinux_2_\d+_\w+\.whl$")
+        self.assertRegex(os.path.basename(self.wheel), r"^pipescope_training-\d+\.\d+\.\d+-py3-none-(manylinux\w+\.)*manylinux_2_\d+_\w+\.whl$")
         with zipfile.ZipFile(self.wheel) as wheel:
             names = wheel.namelist()
             texts = {os.path.basename(name): wheel.read(name).decode("utf-8", "replace") for name in names if "/licenses/" in name}

@@ -6,6 +6,8 @@
 # AARCH64_OPTIONS: more options of CMake, as -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O1, which compiles quicker.
 set -eu
 cd "$(dirname "$0")/../.."
+# shellcheck disable=SC1091
+. tests/release/tree.sh
 for word in aarch64-linux-gnu-gcc qemu-aarch64-static debootstrap; do
     command -v $word >/dev/null 2>&1 || {
         echo "aarch64: no $word here (gcc-aarch64-linux-gnu, qemu-user-static, debootstrap): not checked"
@@ -18,29 +20,16 @@ complain() {
     bad=1
 }
 
-# The packages of that machine, unpacked and never run as a system.
-root=$PWD/build/cache/debian-bookworm-arm64
-if [ ! -f "$root.done" ]; then
-    rm -rf "$root"
-    mkdir -p "${root%/*}"
-    debootstrap --arch=arm64 --foreign --variant=minbase \
-        --include=libc6-dev,libsqlite3-dev,libxxhash-dev,libisal-dev,libxlsxwriter-dev,libmicrohttpd-dev,libpcre2-dev,libedit-dev,libcmocka-dev \
-        bookworm "$root" >"$root.log" 2>&1 || {
-        tail -n 3 "$root.log"
-        echo 'aarch64: its packages cannot be had: not checked'
-        exit 0
-    }
-    for deb in "$root"/var/cache/apt/archives/*.deb; do
-        dpkg -x "$deb" "$root"
-    done
-    touch "$root.done"
-fi
+tree_arm64 || {
+    echo 'aarch64: its packages cannot be had: not checked'
+    exit 0
+}
 
 # configure FOLDER OPTIONS...
 configure() {
     folder=$1
     shift
-    cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmake" -DAARCH64_ROOT="$root" "$@"
+    cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmake" -DAARCH64_ROOT="$arm64_root" "$@"
 }
 
 # A machine of the other byte order is refused, with the reason.

@@ -44,6 +44,24 @@ tree_run() {
     chroot "$folder" env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
 }
 
+# tree_arm64: packages of Debian for aarch64, unpacked and never run as a system: what a cross build needs, and a Python. Its place is $arm64_root.
+tree_arm64() {
+    arm64_root=$PWD/build/cache/debian-bookworm-arm64
+    [ ! -f "$arm64_root.done" ] || return 0
+    rm -rf "$arm64_root"
+    mkdir -p "${arm64_root%/*}"
+    debootstrap --arch=arm64 --foreign --variant=minbase \
+        --include=libc6-dev,libsqlite3-dev,libxxhash-dev,libisal-dev,libxlsxwriter-dev,libmicrohttpd-dev,libpcre2-dev,libedit-dev,libcmocka-dev,python3 \
+        bookworm "$arm64_root" >"$arm64_root.log" 2>&1 || {
+        tail -n 3 "$arm64_root.log"
+        return 1
+    }
+    for deb in "$arm64_root"/var/cache/apt/archives/*.deb; do
+        dpkg -x "$deb" "$arm64_root"
+    done
+    touch "$arm64_root.done"
+}
+
 # For a trap: nothing stays mounted.
 tree_end() {
     for folder in ${tree_mounted-}; do
