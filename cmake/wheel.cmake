@@ -7,6 +7,7 @@ set(CMAKE_C_COMPILER ${WHEEL_LIBRARIES}/bin/cc)
 set(CMAKE_AR ${WHEEL_LIBRARIES}/bin/ar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${WHEEL_LIBRARIES}/bin/ranlib CACHE FILEPATH "")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "")
+set(CMAKE_EXE_LINKER_FLAGS_INIT -pie) # which other compilers add by themselves
 set(CMAKE_SKIP_RPATH ON CACHE BOOL "") # auditwheel says where libraries are
 file(GLOB packages ${WHEEL_LIBRARIES}/*/include)
 list(TRANSFORM packages REPLACE "/include$" "")

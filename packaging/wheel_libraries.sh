@@ -48,7 +48,7 @@ echo "$machine" >"$folder/machine"
 tool cc "cc -target $machine-linux-gnu.2.17 -s -ffile-prefix-map=$folder/work=."
 tool ar ar
 tool ranlib ranlib
-CC=$folder/bin/cc AR=$folder/bin/ar RANLIB=$folder/bin/ranlib CFLAGS='-O2 -fPIC'
+CC=$folder/bin/cc AR=$folder/bin/ar RANLIB=$folder/bin/ranlib CFLAGS='-O2 -fPIC -fstack-protector-strong -D_FORTIFY_SOURCE=2'
 PKG_CONFIG_LIBDIR=$folder/none # nothing of this machine
 export CC AR RANLIB CFLAGS PKG_CONFIG_LIBDIR
 

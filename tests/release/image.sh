@@ -11,7 +11,7 @@ for builder in docker podman; do
         exit
     fi
 done
-tree_possible || {
+tree_possible bookworm || {
     echo "image: neither a builder nor a tree ($why): not checked"
     exit 0
 }

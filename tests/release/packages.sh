@@ -53,7 +53,7 @@ used() {
     done
 }
 
-if tree_possible; then
+if tree_possible bookworm; then
     tree_new "$T/tree"
     mkdir "$T/tree/packages"
     cp "$out"/*.deb "$T/tree/packages"

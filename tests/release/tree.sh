@@ -1,35 +1,35 @@
 # Sourced: . tests/release/tree.sh: a Debian of its own to install into and to build in, as root with debootstrap.
 # shellcheck shell=sh
 
-# What the machine's own apt knows of mirrors holds in there, too.
+# tree_base SUITE [PACKAGES]. What the machine's own apt knows of mirrors holds in there, too.
 tree_base() {
-    base=$PWD/build/cache/debian-bookworm
+    base=$PWD/build/cache/debian-$1
     if [ ! -f "$base.done" ]; then
         rm -rf "$base"
         mkdir -p "${base%/*}"
-        debootstrap --variant=minbase bookworm "$base" >"$base.log" 2>&1 || return 1
+        debootstrap --variant=minbase ${2:+"--include=$2"} "$1" "$base" >"$base.log" 2>&1 || return 1
         touch "$base.done"
     fi
 }
 
-# tree_possible: whether one can be made here; says why not.
+# tree_possible SUITE [PACKAGES]: whether one can be made here; says why not.
 tree_possible() {
     if [ "$(id -u)" != 0 ]; then
         why='not root'
     elif ! command -v debootstrap >/dev/null 2>&1; then
         why='no debootstrap'
-    elif ! tree_base; then
+    elif ! tree_base "$@"; then
         # shellcheck disable=SC2034 # for who asked
-        why="debootstrap failed: $(tail -n 1 build/cache/debian-bookworm.log)"
+        why="debootstrap failed: $(tail -n 1 "$base.log")"
     else
         return 0
     fi
     return 1
 }
 
-# tree_new FOLDER: a fresh one.
+# tree_new FOLDER [SUITE]: a fresh one.
 tree_new() {
-    cp -a build/cache/debian-bookworm "$1"
+    cp -a "build/cache/debian-${2:-bookworm}" "$1"
     cp -a /etc/apt/apt.conf.d/. "$1/etc/apt/apt.conf.d/"
     rm -f "$1/etc/apt/apt.conf.d/"*docker*
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
