@@ -46,7 +46,7 @@ tree_run() {
 
 # tree_arm64: packages of Debian for aarch64, unpacked and never run as a system: what a cross build needs, and a Python. Its place is $arm64_root.
 tree_arm64() {
-    arm64_root=$PWD/build/cache/debian-bookworm-arm64
+    arm64_root=$PWD/build/cache/debian-arm64
     [ ! -f "$arm64_root.done" ] || return 0
     rm -rf "$arm64_root"
     mkdir -p "${arm64_root%/*}"
