@@ -68,7 +68,7 @@ if tree_possible bullseye python3; then
         PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=runs python3 job.py /tmp/x86_64/ && python3 ask.py runs' >"$T/said" 2>&1 ||
         complain "on Debian 11: $(tail -n 5 "$T/said")"
     [ "$(tail -n 1 "$T/said")" = 'x86_64 4 True' ] || complain "on Debian 11: $(tail -n 5 "$T/said")"
-    echo "wheels: used with $(tree_run "$T/old" ldd --version | sed -n 's/.*) /glibc /p')"
+    echo "wheels: used with $(tree_run "$T/old" ldd --version | sed -n '1s/.*) /glibc /p')"
 else
     echo "wheels: no Debian 11 to use it in ($why)"
 fi
