@@ -59,6 +59,10 @@ tree_arm64() {
     for deb in "$arm64_root"/var/cache/apt/archives/*.deb; do
         dpkg -x "$deb" "$arm64_root"
     done
+    # Links from the root of a file system are such of this machine for a linker: libm.so leads nowhere.
+    find "$arm64_root/usr/lib/aarch64-linux-gnu" -maxdepth 1 -lname '/*' | while read -r link; do
+        ln -sfn "../../..$(readlink "$link")" "$link"
+    done
     touch "$arm64_root.done"
 }
 
