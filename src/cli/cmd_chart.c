@@ -41,6 +41,22 @@ static int put_pipeline_table(ps_cli *cli, const ps_table *t, int64_t step) {
     return PS_EXIT_OK;
 }
 
+/* Below the table of other schedules, in the words of the report: what of it was not measured. */
+static void say_assumed_weights(ps_cli *cli, const drawing *d, const ps_table *t) {
+    bool any = false;
+    for (size_t r = 0; strcmp(t->name, "PipelineReplay") == 0 && r < t->n_rows; r++) {
+        any = any || ps_replay_assumes_weights(d->chart, t, r);
+    }
+    if (any) {
+        ps_cli_print(
+            cli, "%s\n",
+            PS_SAY(d->chart->lang,
+                   "Weight gradients were not measured apart: where backwards are split they are "
+                   "taken as half of the backward.",
+                   "权重梯度没有单独测量：拆分反向的调度中取反向的一半。"));
+    }
+}
+
 static int print_chart_text(ps_cli *cli, const drawing *d) {
     int status = ps_cli_put_chart(cli, d->chart, d->step, d->pipeline);
     if (status == PS_EXIT_OK && d->against != NULL) {
@@ -51,6 +67,7 @@ static int print_chart_text(ps_cli *cli, const drawing *d) {
     for (size_t i = 0; status == PS_EXIT_OK && i < result->n_tables; i++) {
         if (ps_is_pipeline_table(result->tables[i])) {
             status = put_pipeline_table(cli, result->tables[i], d->step);
+            say_assumed_weights(cli, d, result->tables[i]);
         }
     }
     ps_cli_print(cli, "\n");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/pipeline/pipeline.h"
+#include "analyze/report/report_schedules.h"
 #include "base/alloc.h"
 #include "schedule/sim.h"
 
@@ -126,7 +127,7 @@ static void advice_is_true_here(void **state) {
     /* Without the bubble a step takes 50 us less, with equal stages 118: both are said, and how they differ. */
     assert_non_null(
         strstr(report_text(&o, PS_RULE_BUBBLE),
-               "With the work as it is stage 1 still works for 480 us without it. Moving "
+               "With the work as it is stage 1 still works for 480 us without the bubble. Moving "
                "work is another way, and may win more"));
     assert_true(advises(&o, PS_RULE_STAGE_WAIT, "Speed stage 1 up"));
     finish(&o, &before);
@@ -349,10 +350,46 @@ static void receives_of_several_ranks(void **state) {
     report_fini(&o);
 }
 
+/* Of two that gain as much as they show it is the one that costs less memory, and what gains less than 1 % is nothing. */
+static void best_schedule_costs_least(void **state) {
+    (void)state;
+    static const ps_column COLUMNS[] = {
+        {.name = "schedule", .type = PS_COL_TEXT},
+        {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+        {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+        {.name = "activations", .type = PS_COL_REAL},
+        {.name = "weights", .type = PS_COL_INT},
+    };
+    static const struct {
+        const char *name;
+        int64_t gain_ns;
+        double share, held;
+        int64_t weights;
+    } ROWS[] = {
+        {"1f1b (replayed)", 0, 0, 4, 1},     {"zb-h1", 106000000, 9.3, 3, 1},
+        {"dualpipe", 130400000, 11.5, 5, 2}, {"dualpipev", 130300000, 11.4, 4.5, 1},
+        {"zb-v", 129900000, 11.4, 4, 1},
+    };
+    for (int noise = 0; noise < 2; noise++) {
+        ps_table *t = ps_table_new("PipelineReplay", "", COLUMNS, 5);
+        assert_non_null(t);
+        for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
+            assert_true(ps_table_add_row(t) && ps_table_set_text(t, 0, ROWS[r].name));
+            ps_table_set_int(t, 1, ROWS[r].gain_ns);
+            ps_table_set_real(t, 2, noise ? ROWS[r].share / 100 : ROWS[r].share);
+            ps_table_set_real(t, 3, ROWS[r].held);
+            ps_table_set_int(t, 4, ROWS[r].weights);
+        }
+        assert_int_equal(ps_report_best_schedule(t), noise ? SIZE_MAX : 4);
+        ps_table_free(t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(even_stages),
         cmocka_unit_test(advice_is_true_here),
+        cmocka_unit_test(best_schedule_costs_least),
 
         cmocka_unit_test(a_rank_that_is_slow_alone),
         cmocka_unit_test(a_rank_slower_than_a_slow_stage),

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/num.h"
@@ -668,4 +669,17 @@ ps_chart *ps_theory_of(const ps_chart *chart, const ps_schedule *schedule, ps_er
     return ps_recognise_for_theory(chart, &r, err) == PS_OK
                ? ps_theory_chart(chart, &r, schedule, err)
                : NULL;
+}
+
+bool ps_replay_assumes_weights(const ps_chart *chart, const ps_table *replay, size_t row) {
+    const char *text = ps_table_cell(replay, row, 0)->u.text;
+    char name[64];
+    bool are_apart = false;
+    /* What a row adds to the name stands after it: "interleaved-zb, 2 chunks". */
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " ,"), text);
+    const ps_schedule *schedule = ps_schedule_find(name);
+    for (size_t i = 0; !are_apart && i < chart->n_ops; i++) {
+        are_apart = chart->ops[i].kind == PS_OP_BW;
+    }
+    return !are_apart && schedule != NULL && schedule->splits;
 }

@@ -80,4 +80,8 @@ PS_MUST_USE ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised
 /* Both in one. */
 ps_chart *ps_theory_of(const ps_chart *chart, const ps_schedule *schedule, ps_err *err);
 
+/* Whether a row of PipelineReplay, of a schedule that splits backwards, rests on weight gradients that were never measured apart:
+ * they are taken as half of the backward. */
+bool ps_replay_assumes_weights(const ps_chart *chart, const ps_table *replay, size_t row);
+
 #endif

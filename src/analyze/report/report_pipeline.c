@@ -372,7 +372,8 @@ static int64_t say_busiest(const pipes *p, int64_t bubble_ns, bubble_text *out) 
     }
     if (bubble_ns - gain_ns > bubble_ns / 10 || out->unequal_ns > gain_ns) {
         (void)snprintf(out->busiest, sizeof out->busiest,
-                       PS_SAY(lang, " With the work as it is %s still works for %s without it.",
+                       PS_SAY(lang,
+                              " With the work as it is %s still works for %s without the bubble.",
                               "在工作不变时，没有空泡时 %s 仍需工作 %s。"),
                        ps_stage_name(p, most, false).text, ps_ns_text_of(busy_ns).text);
     }

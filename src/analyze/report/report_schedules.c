@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/pipeline/replay.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report_gains.h"
 #include "base/num.h"
-#include "schedule/schedule.h"
+
+/* Percent of the replayed step below which a gain is noise. */
+#define LEAST_GAIN_PERCENT 1
 
 /* The row of PipelineReplay whose name ends so, SIZE_MAX for none. */
 size_t ps_report_replay_row(const ps_table *replay, const char *end) {
@@ -38,10 +41,32 @@ static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
     return best;
 }
 
-/* The replayed schedule with the most gain, SIZE_MAX for none, or where none is told; a split of the stages is no schedule. */
+/* Of the same gain as it is shown, the one that asks for less memory: copies of the weights, then activations. */
+static bool is_cheaper(const ps_table *replay, size_t row, size_t than) {
+    int64_t weights = ps_column_int(replay, row, "weights", 1);
+    int64_t other_weights = ps_column_int(replay, than, "weights", 1);
+    double held = ps_column_real(replay, row, "activations");
+    double other_held = ps_column_real(replay, than, "activations");
+    const ps_ns_text gain = ps_ns_text_of(ps_column_int(replay, row, "gain", 0));
+    const ps_ns_text other_gain = ps_ns_text_of(ps_column_int(replay, than, "gain", 0));
+    bool takes_less = weights < other_weights || (weights == other_weights && held < other_held);
+    return takes_less && strcmp(gain.text, other_gain.text) == 0;
+}
+
 size_t ps_report_best_schedule(const ps_table *replay) {
-    return replay != NULL ? next_best(replay, 0, ps_report_replay_row(replay, PS_BALANCED_ROW))
-                          : SIZE_MAX;
+    if (replay == NULL) {
+        return SIZE_MAX;
+    }
+    size_t balanced = ps_report_replay_row(replay, PS_BALANCED_ROW);
+    size_t most = next_best(replay, 0, balanced);
+    if (most == SIZE_MAX || ps_column_real(replay, most, "gain share") < LEAST_GAIN_PERCENT) {
+        return SIZE_MAX;
+    }
+    size_t best = most;
+    for (size_t r = 1; r < replay->n_rows; r++) {
+        best = r != balanced && is_cheaper(replay, r, best) ? r : best;
+    }
+    return best;
 }
 
 double ps_report_ideal_bubble(const ps_report *report) {
@@ -98,27 +123,6 @@ static void show_schedule(ps_report *report, const ps_table *replay, size_t row)
                                        .dur_ns = ps_column_int(replay, row, "step time", 0),
                                        .name = ps_column_text(replay, row, "schedule"),
                                        .note = note});
-}
-
-static bool has_weights(const ps_chart *chart) {
-    bool any = false;
-    for (size_t i = 0; !any && i < chart->n_ops; i++) {
-        any = chart->ops[i].kind == PS_OP_BW;
-    }
-    return any;
-}
-
-/* The schedule of a row of PipelineReplay, whose name ends at what the row adds to it: "zb-v", "interleaved, 2 chunks". */
-static const ps_schedule *schedule_of_row(const ps_table *replay, size_t row) {
-    const char *text = ps_column_text(replay, row, "schedule");
-    char name[64];
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " ,"), text);
-    return ps_schedule_find(name);
-}
-
-static bool splits_backward(const ps_table *replay, size_t row) {
-    const ps_schedule *schedule = schedule_of_row(replay, row);
-    return schedule != NULL && schedule->splits;
 }
 
 /* What the schedule of row `best` asks of the memory that the one of row 0, which ran, does not. */
@@ -179,7 +183,7 @@ void ps_report_find_schedule(ps_report *report) {
         return;
     }
     int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
-    bool is_assumed = !has_weights(report->chart) && splits_backward(replay, best);
+    bool is_assumed = ps_replay_assumes_weights(report->chart, replay, best);
     char usual[192];
     say_usual(report, ps_column_int(replay, 0, "step time", 0), usual);
     ps_findings_add(
@@ -209,8 +213,12 @@ void ps_report_find_schedule(ps_report *report) {
             : "");
     advise_on_memory(f, replay, best);
     show_schedule(report, replay, 0);
-    for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
-        show_schedule(report, replay, best);
-        best = next_best(replay, best, balanced);
+    show_schedule(report, replay, best);
+    size_t next = next_best(replay, 0, balanced);
+    for (size_t shown = 1; next != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown += next != best) {
+        if (next != best) {
+            show_schedule(report, replay, next);
+        }
+        next = next_best(replay, next, balanced);
     }
 }
