@@ -217,14 +217,17 @@ static void put_verdict(ps_buf *out, const ps_whatif_view *view, size_t width) {
     }
     for (size_t r = 0; r < view->repairs->n_rows; r++) {
         if (ps_view_int(view->repairs, r, "order") == 1) {
-            put_paragraph(out, width, 0, 4,
-                          PS_SAY(lang,
-                                 "First repair: %s. As fast as usual, a step takes %s (%.1f %% "
-                                 "less).",
-                                 "首先改进：%s。恢复通常速度后，每个 step %s（减少 %.1f %%）。"),
-                          ps_view_text(view->repairs, r, "repair"),
-                          ps_ns_text_of(ps_view_int(view->repairs, r, "step")).text,
-                          ps_view_real(view->repairs, r, "gain share"));
+            put_paragraph(
+                out, width, 0, 4,
+                PS_SAY(
+                    lang,
+                    "First repair: %s. As fast as usual (computing: the mean of all workers, "
+                    "slow ones included), a step takes %s (%.1f %% less).",
+                    "首先改进：%s。恢复通常速度（计算取全部 worker 的平均，含慢者）后，每个 step "
+                    "%s（减少 %.1f %%）。"),
+                ps_view_text(view->repairs, r, "repair"),
+                ps_ns_text_of(ps_view_int(view->repairs, r, "step")).text,
+                ps_view_real(view->repairs, r, "gain share"));
         }
     }
     ps_buf_addf(out, "\n");
