@@ -91,6 +91,7 @@ static int run_plan_command(ps_cli *cli) {
 static const ps_option OPTIONS[] = {
     {.short_name = 'l', PS_ROW_ANALYSIS(split)},
     {PS_ROW_ANALYSIS(most_layers)},
+    {PS_ROW_ANALYSIS(empty_stages)},
     {PS_ROW_ANALYSIS(max_activations)},
     {PS_ROW_ANALYSIS(memory_bytes)},
     {PS_ROW_ANALYSIS(activation_bytes)},

@@ -27,7 +27,28 @@ expect 0 "Mend the slow machine first" plan "$job" --layers 8
 expect 0 "A better split" plan "$T/marks" --layers 32
 rm -rf "$T/marks"
 "$PIPESCOPE_BIN" simulate interleaved --pp 4 --microbatches 8 --chunks 2 --profile "$T/marks" --quiet > /dev/null
-expect 0 "No lines to paste" plan "$T/marks" --layers 32
+# The headline is of splits that can be run: of the chunks, as the table below has them.
+expect 0 "It is plan [0-9]* below" plan "$T/marks" --layers 32
+"$PIPESCOPE_BIN" simulate interleaved --pp 4 --microbatches 8 --chunks 2 --profile "$T/slow" --slow-stage 2:1.9 --quiet > /dev/null
+"$PIPESCOPE_BIN" plan "$T/slow" --layers 8 --json --quiet > "$T/slow.json"
+"$PIPESCOPE_BIN" plan "$T/slow" --layers 8 --empty-stages --json --quiet > "$T/empty.json"
+python3 - "$T/slow.json" "$T/empty.json" <<'PY'
+import json
+import sys
+
+least = []
+for path in sys.argv[1:]:
+    job = json.load(open(path))
+    p, rows = job["plan"][0], job["schedules"]
+    own = [r for r in rows if r["number"] == p["plan_of_own_schedule"]][0]
+    assert own["schedule"] == "interleaved" and own["chunks"] == 2, own
+    assert p["step_planned_ns"] == own["step_ns"] and p["chunks_alike"] == 0, (p, own)
+    layers = [int(n) for n in own["layers"].split(",")]
+    stages = [r["layers planned"] for r in job["stages"]]
+    assert stages == [layers[s] + layers[s + 4] for s in range(4)], (stages, layers)
+    least.append((min(min(int(n) for n in r["layers"].split(",")) for r in rows), own["step_ns"]))
+assert least[0][0] == 1 and least[1][0] == 0 and least[1][1] < least[0][1], least
+PY
 
 # An order that no schedule has: stage 0 runs all forwards first, stage 1 takes some backwards apart. A forward takes 10 ms, a backward 20,
 # half of it the weight gradient: stage 0 ends at 150 (its last backward waits until 130). On paper 1f1b takes (4 + 1) * 30 = 150, too,

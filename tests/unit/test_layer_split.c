@@ -73,12 +73,12 @@ static void simulate_one(trying *t) {
 
 static void try_every(trying *t, int32_t piece, int32_t left) {
     int32_t last = ps_plan_n_pieces(t->plan) - 1;
-    for (int32_t n = piece == last ? left : 0; n <= left; n++) {
+    for (int32_t n = piece == last ? left : t->limits->min_layers; n <= left; n++) {
         t->layers[piece] = n;
         t->parts[piece] = n;
         if (piece < last) {
             try_every(t, piece + 1, left - n);
-        } else if (keeps(t)) {
+        } else if (n >= t->limits->min_layers && keeps(t)) {
             simulate_one(t);
         }
     }
@@ -166,6 +166,8 @@ static void test_best_of_all_splits_in_memory(void **state) {
     }
     const ps_plan_limits few = {.max_layers = 3};
     try_schedules(&few, 6);
+    const ps_plan_limits none_empty = {.max_layers = 4, .min_layers = 1};
+    try_schedules(&none_empty, 7);
     /* The head alone is more than a device holds: no split, however few layers lie with it. */
     const ps_plan_limits head = {.memory_bytes = 60, .layer_bytes = 1, .last_bytes = 61};
     try_schedules(&head, 6);

@@ -126,6 +126,7 @@ ps_code ps_layer_split_find(const ps_sim_plan *plan, const ps_plan_pieces *piece
                                   .n_pieces = ps_plan_n_pieces(plan),
                                   .n_layers = pieces->n_layers,
                                   .n_places = plan->lists.n_stages,
+                                  .least = limits->min_layers,
                                   .cost = (size_t)plan->n_ops * PS_SPLIT_OP_WORK,
                                   .step = step_on_paper,
                                   .keeps_limit = device_keeps_limits,

@@ -139,3 +139,24 @@ void ps_plan_line_torchtitan(const ps_plan_line_ask *a, ps_buf *out) {
     }
     ps_buf_add_char(out, ']');
 }
+
+/* --- all of them ------------------------------------------------------------------------------------------------------ */
+
+const ps_plan_framework PS_PLAN_FRAMEWORKS[PS_N_PLAN_FRAMEWORKS] = {
+    {"Megatron-LM", ps_plan_line_megatron},
+    {"MindSpeed", ps_plan_line_mindspeed},
+    {"torchtitan", ps_plan_line_torchtitan},
+    {"PyTorch", ps_plan_line_pytorch},
+};
+
+bool ps_plan_has_line(const ps_plan_line_ask *ask) {
+    bool has = false;
+    for (size_t i = 0; !has && i < PS_N_PLAN_FRAMEWORKS; i++) {
+        ps_buf text;
+        ps_buf_init(&text, 0);
+        PS_PLAN_FRAMEWORKS[i].write(ask, &text);
+        has = text.len > 0;
+        ps_buf_fini(&text);
+    }
+    return has;
+}

@@ -2,6 +2,7 @@
 #ifndef PS_ANALYZE_PLAN_LINES_H
 #define PS_ANALYZE_PLAN_LINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -31,5 +32,16 @@ void ps_plan_layout(const int32_t *layers, int32_t n_pieces, ps_buf *out);
 void ps_plan_list(const int32_t *layers, int32_t n_pieces, ps_buf *out);
 /* "layers.9,layers.18,layers.27" */
 void ps_plan_points(const int32_t *layers, int32_t n_pieces, ps_buf *out);
+
+typedef struct ps_plan_framework {
+    const char *name;
+    void (*write)(const ps_plan_line_ask *, ps_buf *); /* nothing where it does not run the plan */
+} ps_plan_framework;
+
+enum { PS_N_PLAN_FRAMEWORKS = 4 };
+extern const ps_plan_framework PS_PLAN_FRAMEWORKS[PS_N_PLAN_FRAMEWORKS];
+
+/* Whether any of them runs the plan; false as well when memory is out. */
+bool ps_plan_has_line(const ps_plan_line_ask *ask);
 
 #endif

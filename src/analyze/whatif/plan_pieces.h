@@ -36,6 +36,7 @@ typedef struct ps_plan_limits {
     int64_t first_bytes, last_bytes; /* of embedding and head, on top */
     int64_t max_activations; /* microbatches of a whole stage, by the schedule; 0: no limit */
     int32_t max_layers;      /* of a stage; 0: no limit */
+    int32_t min_layers;      /* of a piece: 1, or 0 where one may be left empty */
 } ps_plan_limits;
 
 /* Pieces of one way through the model, and on which of them the chunk of a device is a part. */

@@ -61,6 +61,10 @@ static int64_t number_of(const ps_schedule_plans *s, size_t row) {
     return (int64_t)row + (s->n > 0 && s->rows[0].is_now ? 0 : 1);
 }
 
+int64_t ps_schedule_plans_number(const ps_schedule_plans *s, const ps_schedule_plan *plan) {
+    return plan != NULL ? number_of(s, (size_t)(plan - s->rows)) : 0;
+}
+
 static bool knows_bytes(const ps_schedule_plans *s) {
     return s->limits.activation_bytes > 0 || s->limits.layer_bytes > 0;
 }
@@ -100,8 +104,10 @@ static bool put_schedule_plan(ps_table *t, const ps_schedule_plans *s, size_t ro
 }
 
 static ps_table *make_schedules_table(const ps_schedule_plans *s) {
-    ps_table *t = ps_table_new("plan_schedules", "the best split for each schedule, by its step",
-                               SCHEDULES, N_R);
+    ps_table *t =
+        ps_table_new("plan_schedules",
+                     "the best split for each schedule: those that can be pasted first, by step",
+                     SCHEDULES, N_R);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < s->n; i++) {
         ok = put_schedule_plan(t, s, i, s->now_ns);
@@ -161,24 +167,18 @@ static const ps_column LINES[N_L] = {
 
 /* No row where no framework runs it. */
 static ps_table *make_lines_table(const ps_schedule_plans *s, size_t row) {
-    static const struct {
-        const char *framework;
-        void (*write)(const ps_plan_line_ask *, ps_buf *);
-    } WRITERS[] = {{"Megatron-LM", ps_plan_line_megatron},
-                   {"MindSpeed", ps_plan_line_mindspeed},
-                   {"torchtitan", ps_plan_line_torchtitan},
-                   {"PyTorch", ps_plan_line_pytorch}};
     const ps_schedule_plan *p = &s->rows[row];
     const ps_plan_line_ask ask = {p->schedule, p->params, p->layers, p->n_pieces};
     ps_table *t = ps_table_new("plan_schedule_lines", "to paste for that plan", LINES, N_L);
     bool ok = t != NULL;
-    for (size_t i = 0; ok && i < sizeof WRITERS / sizeof *WRITERS; i++) {
+    for (size_t i = 0; ok && i < PS_N_PLAN_FRAMEWORKS; i++) {
         ps_buf text;
         ps_buf_init(&text, 0);
-        WRITERS[i].write(&ask, &text);
+        PS_PLAN_FRAMEWORKS[i].write(&ask, &text);
         ok = ps_buf_ok(&text);
         if (ok && text.len > 0) {
-            ok = ps_table_add_row(t) && ps_table_set_text(t, L_FRAMEWORK, WRITERS[i].framework) &&
+            ok = ps_table_add_row(t) &&
+                 ps_table_set_text(t, L_FRAMEWORK, PS_PLAN_FRAMEWORKS[i].name) &&
                  ps_table_set_text(t, L_LINE, ps_buf_str(&text));
         }
         if (ok && text.len > 0) {

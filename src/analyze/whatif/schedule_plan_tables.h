@@ -15,4 +15,7 @@
 PS_MUST_USE ps_code ps_schedule_plans_add_tables(ps_schedule_plans *plans, int64_t wanted,
                                                  bool with_chart, ps_result *result, ps_err *err);
 
+/* The number of a plan in the tables, 0 for none. */
+int64_t ps_schedule_plans_number(const ps_schedule_plans *s, const ps_schedule_plan *plan);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "analyze/pipeline/replay.h"
 #include "analyze/whatif/layer_split.h"
+#include "analyze/whatif/plan_lines.h"
 #include "base/alloc.h"
 #include "base/order.h"
 
@@ -14,14 +15,24 @@
 #define MOST_CHUNKS 4
 #define MOST_PIECES 1024
 
-ps_plan_limits ps_plan_limits_of(const ps_analysis_opts *opts) {
+/* PyTorch runs no stage without a layer, and of others few can: a piece may be empty where the user says so, or one was when the job ran. */
+static int32_t least_layers(const ps_analysis_opts *opts, const ps_split_plan *split) {
+    bool may_be_empty = opts->empty_stages;
+    for (int32_t s = 0; s < split->n_stages; s++) {
+        may_be_empty = may_be_empty || split->now[s] == 0;
+    }
+    return may_be_empty ? 0 : 1;
+}
+
+ps_plan_limits ps_plan_limits_of(const ps_analysis_opts *opts, const ps_split_plan *split) {
     return (ps_plan_limits){.memory_bytes = opts->memory_bytes,
                             .activation_bytes = opts->activation_bytes,
                             .layer_bytes = opts->layer_bytes,
                             .first_bytes = opts->embedding_bytes,
                             .last_bytes = opts->head_bytes,
                             .max_activations = opts->max_activations,
-                            .max_layers = (int32_t)opts->most_layers};
+                            .max_layers = (int32_t)opts->most_layers,
+                            .min_layers = least_layers(opts, split)};
 }
 
 static int32_t ways_of(const ps_schedule *schedule) {
@@ -60,7 +71,7 @@ static ps_split_shape shape_of_unnamed(const ps_ran *ran, const ps_plan_limits *
             most[s] = most_by_memory(limits, s, ran->r.params.n_stages, ran->held[s], most[s]);
         }
     }
-    return (ps_split_shape){.n_ways = 1, .most = most};
+    return (ps_split_shape){.n_ways = 1, .most = most, .least = limits->min_layers};
 }
 
 ps_code ps_split_shape_of(const ps_ran *ran, const ps_plan_limits *limits, int32_t *most,
@@ -71,8 +82,10 @@ ps_code ps_split_shape_of(const ps_ran *ran, const ps_plan_limits *limits, int32
         *out = shape_of_unnamed(ran, limits, most);
         return PS_OK;
     }
-    *out = (ps_split_shape){
-        .n_ways = ways_of(r->schedule), .ends_on_first = is_folded(r), .most = most};
+    *out = (ps_split_shape){.n_ways = ways_of(r->schedule),
+                            .ends_on_first = is_folded(r),
+                            .most = most,
+                            .least = limits->min_layers};
     ps_code code = ps_lists_make(&lists, r->schedule, &r->params, err);
     for (int32_t s = 0; code == PS_OK && s < r->params.n_stages; s++) {
         most[s] = most_layers(limits);
@@ -271,6 +284,8 @@ static ps_code add_plan(making *k, const ps_sim_plan *plan, int32_t *layers, dou
         row.peak_layers = is_more ? row.devices[d].peak_layers : row.peak_layers;
         row.bytes = row.devices[d].bytes > row.bytes ? row.devices[d].bytes : row.bytes;
     }
+    const ps_plan_line_ask ask = {row.schedule, row.params, layers, row.n_pieces};
+    row.has_line = ok && ps_plan_has_line(&ask);
     ps_free(held);
     if (!ok) {
         ps_free(layers);
@@ -280,6 +295,13 @@ static ps_code add_plan(making *k, const ps_sim_plan *plan, int32_t *layers, dou
     }
     out->rows[out->n++] = row;
     return PS_OK;
+}
+
+static bool is_own_plan(const ps_ran *ran, const ps_schedule *schedule,
+                        const ps_schedule_params *params) {
+    bool takes_chunks = schedule != NULL && (schedule->takes & PS_TAKES_CHUNKS) != 0;
+    return !ran->is_unnamed && schedule == ran->r.schedule &&
+           (!takes_chunks || params->n_chunks == ran->r.params.n_chunks);
 }
 
 /* What ran with one chunk a stage has its best split from the graph of what ran itself. */
@@ -316,6 +338,8 @@ static ps_code find_plan(making *k, const ps_sim_plan *plan, int32_t n_chunks) {
         found.layers = NULL;
         code = add_plan(k, plan, layers, (double)found.step_ns + k->out->rest_ns, &found);
     } else if (code == PS_NOTHING) {
+        k->out->is_own_misfit =
+            k->out->is_own_misfit || is_own_plan(k->ran, schedule, &plan->params);
         code = leave_schedule_out(k, schedule->name, n_chunks, ps_err_text(k->opts->lang, &why));
     } else if (k->err != NULL) {
         *k->err = why;
@@ -336,10 +360,11 @@ static void find_reason(const making *k, const ps_schedule *schedule,
     } else if (schedule->splits && !k->has_weights) {
         (void)snprintf(
             out, 512,
-            PS_SAY(k->opts->lang,
-                   "it splits backwards, and weight gradients were not measured apart: "
-                   "--weight-share PCT says what they are of a backward",
-                   "它拆分反向，而权重梯度未单独测量：用 --weight-share PCT 给出其占反向的比例"));
+            PS_SAY(
+                k->opts->lang,
+                "it splits backwards, and weight gradients were not measured apart: "
+                "--weight-share PCT says what they are of a backward (chart and report take 50)",
+                "它拆分反向，而权重梯度未单独测量：用 --weight-share PCT 给出其占反向的比例（chart 与 report 按 50 计）"));
     } else if (n_pieces > k->p->n_layers) {
         (void)snprintf(out, 512,
                        PS_SAY(k->opts->lang,
@@ -490,7 +515,7 @@ static ps_code plan_what_ran(making *k) {
 /* --- all of them ------------------------------------------------------------------------------------------------------ */
 
 PS_COMPARE(order_plans, ps_schedule_plan,
-           PS_BY_DOWN(is_now) PS_BY(step_ns) PS_BY(peak_layers) PS_BY(n_ways)
+           PS_BY_DOWN(is_now) PS_BY_DOWN(has_line) PS_BY(step_ns) PS_BY(peak_layers) PS_BY(n_ways)
                PS_BY_TEXT(schedule->name) PS_BY(n_chunks))
 
 static bool is_beaten(const ps_schedule_plan *a, const ps_schedule_plan *by) {
@@ -553,7 +578,7 @@ ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_ran *ran, const p
                                int64_t p2p_ns, const ps_analysis_opts *opts, ps_schedule_plans *out,
                                ps_err *err) {
     making k = {.ran = ran, .r = &ran->r, .p = split, .opts = opts, .out = out, .err = err};
-    *out = (ps_schedule_plans){.limits = ps_plan_limits_of(opts), .now_ns = split->now_ns};
+    *out = (ps_schedule_plans){.limits = ps_plan_limits_of(opts, split), .now_ns = split->now_ns};
     out->left_out = ps_table_new("plan_left_out", "schedules without a plan", LEFT_OUT, N_L);
     ps_code code = out->left_out != NULL
                        ? ps_measure_times(chart, k.r, PS_FIRST_STEP, -1, &k.t, err)
@@ -573,6 +598,15 @@ ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_ran *ran, const p
     }
     ps_measured_times_fini(&k.t);
     return code;
+}
+
+const ps_schedule_plan *ps_schedule_plans_own(const ps_schedule_plans *s, const ps_ran *ran) {
+    const ps_schedule_plan *own = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        const ps_schedule_plan *p = &s->rows[i];
+        own = !p->is_now && p->n_chunks > 1 && is_own_plan(ran, p->schedule, &p->params) ? p : own;
+    }
+    return own;
 }
 
 void ps_schedule_plans_fini(ps_schedule_plans *s) {

@@ -43,6 +43,7 @@ typedef struct ps_schedule_plan {
     size_t n_tried;
     bool is_proven; /* no split within the limits has a shorter simulated step */
     bool is_now;    /* what ran, as it is split */
+    bool has_line;  /* a framework runs it: there are lines to paste */
     size_t
         beaten_by; /* row + 1 of a plan that is no worse in step, activations and copies, and better in one; 0: none */
 } ps_schedule_plan;
@@ -51,14 +52,16 @@ typedef struct ps_schedule_plans {
     ps_plan_pieces pieces;
     ps_plan_limits limits;
     double now_ns, rest_ns; /* the replayed step, and what of it is outside of its schedule */
-    ps_schedule_plan *rows; /* by step; rows[0] is what ran where its pieces are whole layers */
+    bool is_own_misfit;     /* no split of the schedule that ran keeps the limits */
+    ps_schedule_plan *
+        rows; /* those with lines to paste first, then by step; rows[0] is what ran where its pieces are whole layers */
     size_t n, cap;
     ps_table *left_out; /* schedules without a plan, and why */
     char note[480];     /* what was taken for granted, "" nothing */
 } ps_schedule_plans;
 
-/* What the user said of memory. */
-ps_plan_limits ps_plan_limits_of(const ps_analysis_opts *opts);
+/* What the user said of memory and of empty stages. `split`: the layers of the stages as the job ran. */
+ps_plan_limits ps_plan_limits_of(const ps_analysis_opts *opts, const ps_split_plan *split);
 
 /* What split_plan.h wants to know of the schedule that ran; `most` has room for all stages. */
 PS_MUST_USE ps_code ps_split_shape_of(const ps_ran *ran, const ps_plan_limits *limits,
@@ -70,6 +73,8 @@ PS_MUST_USE ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_ran *
                                            const ps_split_plan *split, int64_t p2p_ns,
                                            const ps_analysis_opts *opts, ps_schedule_plans *out,
                                            ps_err *err);
+/* The best plan of the schedule that ran, where a stage has several chunks; NULL: none. */
+const ps_schedule_plan *ps_schedule_plans_own(const ps_schedule_plans *s, const ps_ran *ran);
 void ps_schedule_plans_fini(ps_schedule_plans *s);
 
 /* One step of a plan as its schedule draws it. NULL on failure; the caller frees it with ps_chart_free(). */

@@ -134,6 +134,8 @@ static ps_code find_split_pieces(ps_split_plan *p, const ps_split_shape *shape, 
     }
     p->layer_ns = (double)ps_median_i64(of_layer, n);
     p->spread = between ? (double)(of_layer[n - 1] - of_layer[0]) / p->layer_ns : 0;
+    p->layer_least_ns = (double)of_layer[0];
+    p->layer_most_ns = between ? (double)of_layer[n - 1] : p->layer_least_ns;
     p->layer_ns = between ? p->layer_ns : (double)of_layer[0];
     for (int32_t s = 0; s <= last; s++) {
         double layers = layers_on(p, shape, s);
@@ -160,6 +162,7 @@ typedef struct measured {
     ps_split_plan *p;
     double *worker_ns, *factors, *path_ns; /* [n_workers]; worker_ns: of a microbatch */
     int32_t most[PS_PLAN_STAGES];
+    int32_t least;
 } measured;
 
 static ps_code simulate_factors(measured *x, double *step_ns, double *path_ns, ps_err *err) {
@@ -247,6 +250,7 @@ static ps_code search_splits(measured *x, ps_err *err) {
                                   .n_pieces = p->n_stages,
                                   .n_layers = p->n_layers,
                                   .n_places = p->n_stages,
+                                  .least = x->least,
                                   .now = p->now,
                                   .cost = n_ops_of_steps(x->js) * PS_SPLIT_OP_WORK,
                                   .step = step_as_measured,
@@ -290,6 +294,7 @@ ps_code ps_split_plan_make(const ps_job_steps *js, const char *split, const ps_s
     }
     measured x = {.js = js,
                   .p = out,
+                  .least = shape->least,
                   .worker_ns = ps_calloc(js->n_workers + 1, sizeof *x.worker_ns),
                   .factors = ps_calloc(js->n_workers + 1, sizeof *x.factors),
                   .path_ns = ps_calloc(js->n_workers + 1, sizeof *x.path_ns)};
@@ -301,6 +306,10 @@ ps_code ps_split_plan_make(const ps_job_steps *js, const char *split, const ps_s
     code = ok ? measure_stages(js, n_ways, out, x.worker_ns, err) : ps_fail_nomem(err);
     code = code == PS_OK ? find_split_pieces(out, shape, split, err) : code;
     code = code == PS_OK ? find_best(&x, n_ways, err) : code;
+    out->is_even = out->n_chunks > 1;
+    for (int32_t s = 0; code == PS_OK && s < out->n_stages; s++) {
+        out->then_ns[s] = ps_split_plan_stage_ns(out, s, out->best[s]);
+    }
     ps_free(x.worker_ns);
     ps_free(x.factors);
     ps_free(x.path_ns);

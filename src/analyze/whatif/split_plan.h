@@ -25,13 +25,16 @@ typedef struct ps_split_plan {
     double layer_of[PS_PLAN_STAGES]; /* a layer there, and what the stage has on top */
     double more_ns[PS_PLAN_STAGES];
     double layer_ns, first_ns,
-        last_ns;            /* a layer in between; on top of the first and the last stage */
+        last_ns; /* a layer in between; on top of the first and the last stage */
+    double layer_least_ns, layer_most_ns; /* of the stages that layer_ns is the median of */
     double spread;          /* (max - min) / median of the layers of the stages in between */
     double real_ns;         /* the mean step, replayed as measured */
     double now_ns, best_ns; /* with all workers of a stage alike: as it is split now, and at best */
     size_t n_tried;         /* splits that were simulated */
     bool is_proven;         /* no other one is shorter, by more than what is rounded */
-    bool is_misfit;         /* no split keeps the limits of the stages: best is what ran */
+    double then_ns[PS_PLAN_STAGES]; /* stage_ns under the best split */
+    bool is_even;   /* best: layers of a stage lie evenly over its chunks, whole or not */
+    bool is_misfit; /* no split keeps the limits of the stages: best is what ran */
 } ps_split_plan;
 
 /* What the schedule that ran says of its stages. */
@@ -41,6 +44,7 @@ typedef struct ps_split_shape {
         ends_on_first; /* embedding and head lie on stage 0 (a V): the last stage is none of the ends */
     const int32_t
         *most; /* [n_stages] layers that a stage can have at most, -1: it cannot be; NULL: any */
+    int32_t least; /* layers that each stage has at least */
 } ps_split_shape;
 
 /* `split`: "8,8,8,8", or "32" for as many on each stage. PS_USAGE for a split that does not fit the job; PS_NOTHING where a stage

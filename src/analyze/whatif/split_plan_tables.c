@@ -17,6 +17,8 @@
     X(P_STAGES, "stages", PS_COL_INT, PS_UNIT_COUNT)                                               \
     X(P_LAYERS, "layers", PS_COL_INT, PS_UNIT_COUNT)                                               \
     X(P_LAYER, "layer", PS_COL_INT, PS_UNIT_NS)                                                    \
+    X(P_LAYER_LEAST, "layer_least", PS_COL_INT, PS_UNIT_NS)                                        \
+    X(P_LAYER_MOST, "layer_most", PS_COL_INT, PS_UNIT_NS)                                          \
     X(P_FIRST, "first_stage_more", PS_COL_INT, PS_UNIT_NS)                                         \
     X(P_LAST, "last_stage_more", PS_COL_INT, PS_UNIT_NS)                                           \
     X(P_SPREAD, "spread_of_layers", PS_COL_REAL, PS_UNIT_PERCENT)                                  \
@@ -27,6 +29,8 @@
     X(P_GAIN, "gain share", PS_COL_REAL, PS_UNIT_PERCENT)                                          \
     X(P_TRIED, "splits_simulated", PS_COL_INT, PS_UNIT_COUNT)                                      \
     X(P_PROVEN, "proven", PS_COL_INT, PS_UNIT_NONE)                                                \
+    X(P_EVEN, "chunks_alike", PS_COL_INT, PS_UNIT_NONE)                                            \
+    X(P_OWN, "plan_of_own_schedule", PS_COL_INT, PS_UNIT_NONE)                                     \
     X(P_LAYOUT, "pipeline_model_parallel_layout", PS_COL_TEXT, PS_UNIT_NONE)                       \
     X(P_LIST, "num_layer_list", PS_COL_TEXT, PS_UNIT_NONE)                                         \
     X(P_POINTS, "split_points", PS_COL_TEXT, PS_UNIT_NONE)                                         \
@@ -96,6 +100,9 @@ static ps_table *make_plan_table(const ps_job_steps *js, const ps_split_plan *p)
     ps_table_set_int(t, P_STAGES, p->n_stages);
     ps_table_set_int(t, P_LAYERS, p->n_layers);
     ps_table_set_int(t, P_LAYER, whole_plan_ns(p->layer_ns));
+    ps_table_set_int(t, P_LAYER_LEAST, whole_plan_ns(p->layer_least_ns));
+    ps_table_set_int(t, P_LAYER_MOST, whole_plan_ns(p->layer_most_ns));
+    ps_table_set_int(t, P_EVEN, p->is_even);
     ps_table_set_int(t, P_FIRST, whole_plan_ns(p->first_ns));
     ps_table_set_int(t, P_LAST, whole_plan_ns(p->last_ns));
     ps_table_set_real(t, P_SPREAD, 100 * p->spread);
@@ -125,7 +132,7 @@ static ps_table *make_plan_stages_table(const ps_split_plan *p) {
             ps_table_set_int(t, S_NOW, p->now[s]);
             ps_table_set_int(t, S_PLAN, p->best[s]);
             ps_table_set_int(t, S_NOW_NS, whole_plan_ns(p->stage_ns[s]));
-            ps_table_set_int(t, S_PLAN_NS, whole_plan_ns(ps_split_plan_stage_ns(p, s, p->best[s])));
+            ps_table_set_int(t, S_PLAN_NS, whole_plan_ns(p->then_ns[s]));
         }
     }
     if (!ok) {
@@ -228,7 +235,6 @@ static ps_code recognise_own(planning *k, ps_err *err) {
 static ps_code make_split(planning *k, ps_err *err) {
     const char *split = k->opts->split;
     int32_t most[PS_PLAN_STAGES];
-    ps_split_shape shape = {.n_ways = 1, .most = most};
     /* So that a wrong split is said before anything else. */
     ps_code code = ps_split_plan_read(split, k->js->n_stages, &k->split, err);
     code = code == PS_OK
@@ -236,7 +242,8 @@ static ps_code make_split(planning *k, ps_err *err) {
                                      &k->split, k->opts, &k->sized, &k->sizes, err)
                : code;
     k->opts = code == PS_OK ? &k->sized : k->opts;
-    ps_plan_limits limits = ps_plan_limits_of(k->opts);
+    ps_plan_limits limits = ps_plan_limits_of(k->opts, &k->split);
+    ps_split_shape shape = {.n_ways = 1, .most = most, .least = limits.min_layers};
     for (int32_t s = 0; s < k->js->n_stages && s < PS_PLAN_STAGES; s++) {
         most[s] = limits.max_layers > 0 ? limits.max_layers : INT32_MAX / 2;
     }
@@ -256,6 +263,26 @@ static ps_code plan_schedules_of(planning *k, ps_err *err) {
     return ps_schedule_plans_make(k->chart, &k->ran, &k->split, p2p_ns, k->opts, &k->plans, err);
 }
 
+/* What ran with several chunks a stage has its best split over those, and not over stages. */
+static void take_own_plan(planning *k) {
+    const ps_schedule_plan *own = ps_schedule_plans_own(&k->plans, &k->ran);
+    ps_split_plan *p = &k->split;
+    if (own == NULL) {
+        p->is_misfit = p->is_misfit || k->plans.is_own_misfit;
+        return;
+    }
+    bool is_better = own->step_ns < p->now_ns;
+    p->is_even = false;
+    p->n_tried = own->n_tried;
+    p->is_proven = own->is_proven;
+    p->best_ns = is_better ? own->step_ns : p->now_ns;
+    for (int32_t s = 0; s < p->n_stages; s++) {
+        int32_t layers = own->n_ways > 1 ? own->layers[s] : own->devices[s].layers;
+        p->best[s] = is_better ? layers : p->now[s];
+        p->then_ns[s] = is_better ? (double)own->busy_ns[s] / own->n_ways : p->stage_ns[s];
+    }
+}
+
 static bool set_if_any(ps_table *t, size_t column, const char *text) {
     return text[0] == '\0' || ps_table_set_text(t, column, text);
 }
@@ -265,6 +292,10 @@ static bool put_plan_notes(ps_table *t, const planning *k) {
     double measured_ns = ps_job_measured(k->js);
     if (measured_ns > 0) {
         ps_table_set_int(t, P_MEASURED, whole_plan_ns(measured_ns));
+    }
+    int64_t own = ps_schedule_plans_number(&k->plans, ps_schedule_plans_own(&k->plans, &k->ran));
+    if (own > 0) {
+        ps_table_set_int(t, P_OWN, own);
     }
     if (k->is_known) {
         ps_table_set_int(t, P_OUTSIDE, whole_plan_ns(k->plans.rest_ns));
@@ -309,6 +340,9 @@ static ps_code make_plans(planning *k, ps_result *result, ps_err *err) {
     ps_code code = recognise_own(k, err);
     code = code == PS_OK ? make_split(k, err) : code;
     code = code == PS_OK ? plan_schedules_of(k, err) : code;
+    if (code == PS_OK) {
+        take_own_plan(k);
+    }
     return code == PS_OK ? add_plan_tables(k, result, err) : code;
 }
 

@@ -108,8 +108,13 @@ static ps_code try_layers(search *x, const int32_t *layers, bool *is_better) {
  * with its layers. False when some layer fits nowhere. */
 static bool spread_layers(search *x, int32_t *layers) {
     const ps_split_judge *j = x->judge;
-    memset(layers, 0, (size_t)x->n * sizeof *layers);
-    for (int32_t l = 0; l < j->n_layers; l++) {
+    for (int32_t i = 0; i < x->n; i++) {
+        layers[i] = j->least;
+    }
+    if (x->n * j->least > j->n_layers) {
+        return false;
+    }
+    for (int32_t l = x->n * j->least; l < j->n_layers; l++) {
         int32_t best = -1;
         int64_t least = INT64_MAX;
         for (int32_t place = 0; place < j->n_places; place++) {
@@ -154,7 +159,7 @@ static void begin_neighbours(search *x) {
     size_t n = (size_t)x->n;
     for (size_t from = 0; from < n; from++) {
         for (size_t to = 0; to < n; to++) {
-            bool is_one = from != to && x->best[from] > 0;
+            bool is_one = from != to && x->best[from] > x->judge->least;
             x->bound_ns[from * n + to] = is_one ? 0 : INT64_MAX;
         }
     }
@@ -224,6 +229,9 @@ static int32_t most_layers(const descent *d, int32_t first, int32_t i, int32_t l
 static bool has_room(descent *d, int32_t first, int32_t left) {
     search *x = d->x;
     int64_t room = 0;
+    if (left < (x->n - first) * x->judge->least) {
+        return false;
+    }
     if (!take_work(x, x->n_rows * (size_t)(x->n - first + 1))) {
         d->is_cut = true;
         return false;
@@ -264,7 +272,7 @@ static bool fill_from(descent *d, int32_t i, int32_t left) {
     for (int32_t away = 0; !d->is_cut && (middle - away >= 0 || middle + away <= most); away++) {
         for (int32_t sign = -1; sign <= (away > 0 ? 1 : -1); sign += 2) {
             int32_t n = middle + sign * away;
-            if (n < 0 || n > most) {
+            if (n < x->judge->least || n > most) {
                 continue;
             }
             put_layers(d, i, n);

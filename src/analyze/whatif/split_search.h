@@ -35,6 +35,7 @@ typedef struct ps_split_limit {
 typedef struct ps_split_judge {
     void *about; /* the first argument of all */
     int32_t n_pieces, n_layers, n_places;
+    int32_t least;      /* layers that each piece has at least */
     const int32_t *now; /* [n_pieces] the split that there is; NULL: none */
     size_t cost;        /* of a step, in work */
     /* The step of a split, and by how much its longest path grows with a layer of each piece (coef[n_pieces], zeros). */

@@ -84,6 +84,14 @@ static void put_plan_text_lines(ps_buf *out, const ps_plan_view *view, const ps_
     if (ps_view_int(plan, 0, "keeps_no_limits") != 0) {
         return;
     }
+    if (!ps_view_is_null(plan, 0, "plan_of_own_schedule")) {
+        ps_buf_addf(out,
+                    PS_SAY(lang, "It is plan %lld below: --row %lld shows it in full.\n",
+                           "即下面的方案 %lld：--row %lld 显示其全部内容。\n"),
+                    (long long)ps_view_int(plan, 0, "plan_of_own_schedule"),
+                    (long long)ps_view_int(plan, 0, "plan_of_own_schedule"));
+        return;
+    }
     if (ps_view_is_null(plan, 0, "num_layer_list")) {
         ps_buf_addf(
             out, "%s\n",
@@ -121,18 +129,35 @@ size_t ps_plan_sentences(ps_lang lang, const ps_table *plan,
                               "更好的划分：每个 step %s，而不是 %s，减少 %.1f %%。"),
                        ns_of(plan, "step_planned").text, ns_of(plan, "step_now").text, gain);
     } else {
-        (void)snprintf(
-            out[n++], PS_PLAN_SENTENCE,
-            PS_SAY(lang, "No split is better: a step of %s.", "没有更好的划分：每个 step %s。"),
-            ns_of(plan, "step_now").text);
+        (void)snprintf(out[n++], PS_PLAN_SENTENCE,
+                       PS_SAY(lang, "No split of this schedule is better: a step of %s.",
+                              "该调度没有更好的划分：每个 step %s。"),
+                       ns_of(plan, "step_now").text);
+    }
+    char of_what[160] = "";
+    if (doubt.is_spread) {
+        (void)snprintf(of_what, sizeof of_what,
+                       PS_SAY(lang, " (median of the stages in between, where it takes %s to %s)",
+                              "（中间各阶段的中位数，其单层为 %s 至 %s）"),
+                       ns_of(plan, "layer_least").text, ns_of(plan, "layer_most").text);
     }
     (void)snprintf(
         out[n++], PS_PLAN_SENTENCE,
-        PS_SAY(lang,
-               "A layer takes %s of a microbatch; the first stage has %s on top, the last one %s.",
-               "单层处理一个 microbatch 需要 %s；首阶段另有 %s，末阶段另有 %s。"),
-        ns_of(plan, "layer").text, ns_of(plan, "first_stage_more").text,
+        PS_SAY(
+            lang,
+            "A layer takes %s of a microbatch%s; the first stage has %s on top, the last one %s.",
+            "单层处理一个 microbatch 需要 %s%s；首阶段另有 %s，末阶段另有 %s。"),
+        ns_of(plan, "layer").text, of_what, ns_of(plan, "first_stage_more").text,
         ns_of(plan, "last_stage_more").text);
+    if (ps_view_int(plan, 0, "chunks_alike") != 0) {
+        (void)snprintf(
+            out[n++], PS_PLAN_SENTENCE, "%s",
+            PS_SAY(
+                lang,
+                "Layers of a stage are taken to lie evenly on its chunks, also where they are not "
+                "whole: no such split can be run as it is.",
+                "同一阶段的层按均匀分布在其各 chunk 上计，即使不是整层：这样的划分不能原样运行。"));
+    }
     if (doubt.is_unexplained) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,
@@ -172,10 +197,12 @@ size_t ps_plan_sentences(ps_lang lang, const ps_table *plan,
     }
     (void)snprintf(
         out[n++], PS_PLAN_SENTENCE,
-        PS_SAY(lang, "%lld splits were simulated%s.", "仿真了 %lld 种划分%s。"),
+        PS_SAY(lang, "%lld split%s simulated%s.", "仿真了 %lld 种划分%.0s%s。"),
         (long long)ps_view_int(plan, 0, "splits_simulated"),
+        ps_view_int(plan, 0, "splits_simulated") == 1 ? " was" : "s were",
         ps_view_int(plan, 0, "proven") != 0
-            ? PS_SAY(lang, ", and no other one has a shorter step", "，没有其他划分的 step 更短")
+            ? PS_SAY(lang, ", and under this schedule no other one has a shorter step",
+                     "，在该调度下没有其他划分的 step 更短")
             : PS_SAY(lang, ": this is the best that was found, not proven to be the best there is",
                      "：这是找到的最好的，未证明是最优"));
     return n;
@@ -391,9 +418,11 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
             view->lang,
             "Layers: of the pieces along the way through the model; x 2: pieces on each stage. Held: "
             "layers x microbatches whose activations the fullest stage keeps. Beaten by: a plan that is "
-            "no worse in step, held layers and copies of weights, and better in one.",
+            "no worse in step, held layers and copies of weights, and better in one. Where all stages had "
+            "layers no piece is left without one (--empty-stages lets it).",
             "layers：模型依次各段的层数；x 2：每个阶段的段数。held：保有最多的阶段所保有激活的层数 x microbatch "
-            "数。beaten by：在 step、保有量、权重份数上都不更差且有一项更好的计划。"),
+            "数。beaten by：在 step、保有量、权重份数上都不更差且有一项更好的计划。若各阶段原本都有层，则每段至少一层（--empty-stages "
+            "允许空段）。"),
         style);
     if (is_any_proven(view->schedules, false)) {
         put_paragraph(
@@ -421,6 +450,32 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
     return code;
 }
 
+/* A reason stands once, after all schedules that it holds for. */
+static void put_left_out(ps_buf *out, const ps_table *t, ps_lang lang, const ps_text_style *style) {
+    ps_buf_addf(out, "%s\n\n", PS_SAY(lang, "schedules without a plan", "没有计划的调度"));
+    for (size_t r = 0; r < t->n_rows; r++) {
+        const char *why = ps_view_text(t, r, "why");
+        bool is_said = false;
+        for (size_t before = 0; before < r; before++) {
+            is_said = is_said || strcmp(ps_view_text(t, before, "why"), why) == 0;
+        }
+        ps_buf line = {0};
+        for (size_t i = r; !is_said && i < t->n_rows; i++) {
+            if (strcmp(ps_view_text(t, i, "why"), why) == 0) {
+                ps_buf_addf(&line, "%s%s", i == r ? "" : PS_SAY(lang, "; ", "；"),
+                            ps_view_text(t, i, "schedule"));
+            }
+        }
+        if (line.len > 0) {
+            ps_buf_addf(&line, PS_SAY(lang, ": %s", "：%s"), why);
+            ps_buf_add_str(out, "  ");
+            ps_wrap(out, ps_buf_str(&line), 2, 4, style->width);
+            ps_buf_add_char(out, '\n');
+        }
+        ps_buf_fini(&line);
+    }
+}
+
 ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style, ps_buf *out,
                            ps_err *err) {
     ps_lacks_say(view->lang, view->lacks, "", "\n", out);
@@ -441,7 +496,7 @@ ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
     code = code == PS_OK ? put_other_schedules(out, view, style, err) : code;
     if (code == PS_OK && view->left_out != NULL) {
         ps_buf_add_char(out, '\n');
-        code = ps_write_table_text(view->left_out, style, out, err);
+        put_left_out(out, view->left_out, view->lang, style);
     }
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }

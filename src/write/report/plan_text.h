@@ -12,7 +12,7 @@
 
 /* The verdict of a plan, what a layer takes, what speaks against it, and how many splits were tried; a sentence each. How many
  * there are. */
-#define PS_PLAN_SENTENCES 7
+#define PS_PLAN_SENTENCES 8
 #define PS_PLAN_SENTENCE 400
 size_t ps_plan_sentences(ps_lang lang, const ps_table *plan,
                          char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]);
