@@ -525,13 +525,13 @@ static void count_parts(ps_session *s) {
 }
 
 /* Also of an analysis that no rank had anything for: it may take a stale table away. A rank that failed, in a later round too, gets none of
- * its tables: some would look like all. */
+ * its rows: some would look like all. */
 static ps_code gather_run(ps_session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
     for (size_t i = 0; i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
         if (t->home != PS_HOME_RANK || is_refused(s, t->rank_index) ||
-            s->run->ranks[t->rank_index].status == PS_RANK_FAILED) {
+            (t->n_rows > 0 && s->run->ranks[t->rank_index].status == PS_RANK_FAILED)) {
             continue;
         }
         ps_rank_output *out = &s->outputs[t->rank_index];
