@@ -28,8 +28,8 @@ enum {
 #define MOST_RESERVED ((size_t)1 << 40)
 #define LEAST_RESERVED ((size_t)1 << 30)
 #define STEP_BYTES ((size_t)64 << 20)
-#define LOOK_EVERY_BYTES                                                                           \
-    ((size_t)1 << 20) /* allocated between two looks at what the process holds */
+/* Allocated between two looks at what the process holds. */
+#define LOOK_EVERY_BYTES ((size_t)1 << 20)
 
 typedef struct spilled {
     size_t room_bytes; /* behind the head */

@@ -248,13 +248,16 @@ static void count_apart(const ps_reduce_input *in, const ps_skew *skew) {
     }
 }
 
-/* Sends and receives of ranks none of whose were matched, for nobody tells with whom they met. */
-static void count_without_peer(const judging *j) {
+/* Sends and receives of ranks none of whose were matched, for nobody tells with whom they met. False: memory is out. */
+static bool count_without_peer(const judging *j) {
     bool *has_row = ps_calloc(j->in->n_ranks + 1, sizeof *has_row);
-    for (size_t i = 0; has_row != NULL && i < j->skew.n_rows; i++) {
+    if (has_row == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < j->skew.n_rows; i++) {
         has_row[j->skew.rows[i].rank] |= j->skew.rows[i].is_p2p;
     }
-    for (size_t r = 0; has_row != NULL && r < j->in->n_ranks; r++) {
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
         const ps_comm_list *list = has_row[r] ? NULL : j->lists[r];
         size_t n = 0;
         for (size_t i = 0; list != NULL && i < list->n; i++) {
@@ -263,6 +266,7 @@ static void count_without_peer(const judging *j) {
         ps_diag_count(j->in->diags[r], PS_ODD_P2P_PEER, n);
     }
     ps_free(has_row);
+    return true;
 }
 
 static size_t count_parts(const ps_reduce_input *in) {
@@ -297,8 +301,7 @@ static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err
     if (code == PS_OK) {
         count_unmatched(in, j.skew.n_unmatched);
         count_apart(in, &j.skew);
-        count_without_peer(&j);
-        code = judge_all(&j) ? PS_OK : ps_fail_nomem(err);
+        code = count_without_peer(&j) && judge_all(&j) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
         give_slow_rank_counts(&j);

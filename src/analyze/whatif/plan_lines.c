@@ -149,14 +149,15 @@ const ps_plan_framework PS_PLAN_FRAMEWORKS[PS_N_PLAN_FRAMEWORKS] = {
     {"PyTorch", ps_plan_line_pytorch},
 };
 
-bool ps_plan_has_line(const ps_plan_line_ask *ask) {
-    bool has = false;
-    for (size_t i = 0; !has && i < PS_N_PLAN_FRAMEWORKS; i++) {
-        ps_buf text;
-        ps_buf_init(&text, 0);
+bool ps_plan_has_line(const ps_plan_line_ask *ask, bool *has) {
+    bool ok = true;
+    *has = false;
+    for (size_t i = 0; ok && !*has && i < PS_N_PLAN_FRAMEWORKS; i++) {
+        ps_buf text = {0};
         PS_PLAN_FRAMEWORKS[i].write(ask, &text);
-        has = text.len > 0;
+        *has = text.len > 0;
+        ok = ps_buf_ok(&text);
         ps_buf_fini(&text);
     }
-    return has;
+    return ok;
 }

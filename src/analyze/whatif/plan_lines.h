@@ -41,7 +41,7 @@ typedef struct ps_plan_framework {
 enum { PS_N_PLAN_FRAMEWORKS = 4 };
 extern const ps_plan_framework PS_PLAN_FRAMEWORKS[PS_N_PLAN_FRAMEWORKS];
 
-/* Whether any of them runs the plan; false as well when memory is out. */
-bool ps_plan_has_line(const ps_plan_line_ask *ask);
+/* Whether any of them runs the plan. False: memory is out. */
+PS_MUST_USE bool ps_plan_has_line(const ps_plan_line_ask *ask, bool *has);
 
 #endif

@@ -285,7 +285,7 @@ static ps_code add_plan(making *k, const ps_sim_plan *plan, int32_t *layers, dou
         row.bytes = row.devices[d].bytes > row.bytes ? row.devices[d].bytes : row.bytes;
     }
     const ps_plan_line_ask ask = {row.schedule, row.params, layers, row.n_pieces};
-    row.has_line = ok && ps_plan_has_line(&ask);
+    ok = ok && ps_plan_has_line(&ask, &row.has_line);
     ps_free(held);
     if (!ok) {
         ps_free(layers);
