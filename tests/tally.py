@@ -4,7 +4,8 @@
 A cmocka program prints one TAP line a case, so each case counts; a golden case or a script counts as one. A program
 that crashed before it had run all its cases has failed in every case it did not report; one that reported only good
 cases and still failed (a leak found at exit) has failed once more. A file that is missing or empty is one failure.
-Names what failed and what was skipped, and prints as its last line `N passed, N failed, N skipped`.
+Names what was skipped, shows the end of what failed printed, names what failed, and prints as its last line
+`N passed, N failed, N skipped`.
 Exit status: 0 when something passed and nothing failed, else 1.
 """
 import os
@@ -14,6 +15,9 @@ import xml.etree.ElementTree as ET
 
 TAP_LINE = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*(?:-[ \t]*)?(.*)$", re.M)
 TAP_PLAN = re.compile(r"^1\.\.(\d+)", re.M)
+
+
+SHOWN_LINES = 120  # of all tests that failed
 
 
 def last_line(text):
@@ -26,6 +30,7 @@ class Tally:
         self.passed = 0
         self.failed = []  # (name, why)
         self.skipped = []
+        self.outputs = []  # (name, what it printed) of the tests that failed
 
     def add_unit(self, name, output, program_ok):
         planned = sum(int(n) for n in TAP_PLAN.findall(output))
@@ -51,6 +56,8 @@ class Tally:
         output = case.findtext("system-out") or ""
         skipped = case.find("skipped")
         ok = case.get("status") == "run"
+        if not ok and (skipped is None or TAP_LINE.search(output)):
+            self.outputs.append((name, output))
         if skipped is not None:
             reason = skipped.get("message", "")
             if not reason.startswith("SKIP_"):
@@ -70,6 +77,19 @@ class Tally:
             self.failed.append((name, why))
 
 
+    def show_outputs(self):
+        """The ends of what the tests that failed printed: a reader of a long log finds them beside the names."""
+        for name, output in self.outputs:
+            print("-- the end of what %s printed" % name)
+            for line in output.rstrip().splitlines()[-max(4, SHOWN_LINES // len(self.outputs)):]:
+                print("   " + line)
+
+
+def print_entries(title, entries):
+    for name, why in entries:
+        print("%-8s %s%s" % (title, name, ": " + why if why else ""))
+
+
 def main(files):
     tally = Tally()
     for file in files:
@@ -83,9 +103,9 @@ def main(files):
             tally.failed.append((where, "no tests were found"))
         for case in cases:
             tally.add(case, where)
-    for title, entries in (("skipped", tally.skipped), ("failed", tally.failed)):
-        for name, why in entries:
-            print("%-8s %s%s" % (title, name, ": " + why if why else ""))
+    print_entries("skipped", tally.skipped)
+    tally.show_outputs()
+    print_entries("failed", tally.failed)
     print("%d passed, %d failed, %d skipped" % (tally.passed, len(tally.failed), len(tally.skipped)))
     return 1 if tally.failed or tally.passed == 0 else 0
 

@@ -371,8 +371,8 @@ class Harness:
     def note(self, name, kind, call, fault, run):
         self.tally[(name, kind, "wrong" if fault else "right")] += 1
         if fault:
-            self.wrong.append((name, kind))
-            print("WRONG %s, %s %d: %s" % (name, kind, call, fault))
+            self.wrong.append("WRONG %s, %s %d: %s" % (name, kind, call, fault))
+            print(self.wrong[-1])
         elif self.options.verbose:
             print("ok %s, %s %d: status %s %s" % (name, kind, call, run.status, run.errors.strip()[:160]))
         sys.stdout.flush()
@@ -434,6 +434,8 @@ class Harness:
         for name in names:
             cells = [(self.tally[(name, kind, "right")], self.tally[(name, kind, "wrong")]) for kind in kinds]
             print("%-16s%s" % (name, "".join("%11s" % ("%d/%d" % (right + wrong, wrong) if right + wrong else "-") for right, wrong in cells)))
+        for fault in self.wrong:
+            print(fault)
         right = sum(n for (_, _, how), n in self.tally.items() if how == "right")
         print("%d runs, %d wrong" % (right + len(self.wrong), len(self.wrong)))
 
