@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Lets the N-th call of the operating system fail, in every command, and holds the program to its word.
 
-    faults.py [--each N] [--memory N | --places] [--command NAME] [--kind KIND] [--call N] [--sticks] [--patience S] [--verbose]
-              [--show]
+    faults.py [--each N] [--memory N | --places] [--command NAME] [--kind KIND] [--call N] [--sticks] [--patience S] [--jobs N]
+              [--verbose] [--show]
 
 For each command on a small capture, and for each kind of call (tests/programs/lib_faults.c): the command runs once as it is, then with
 its N-th call of that kind failing, for N = 1, 2, 3, ... (--each: at most so many, spread over all; --places: of allocations the first and the last
@@ -20,6 +20,7 @@ asked for (also in the temporary folder), a change of the input. Exit status 0: 
 """
 import argparse
 import collections
+import concurrent.futures
 import difflib
 import gzip
 import hashlib
@@ -427,9 +428,12 @@ class Harness:
         else:
             self.check_command(name)
 
-    def print_table(self):
+    def add(self, other):
+        self.tally += other.tally
+        self.wrong += other.wrong
+
+    def print_table(self, names):
         kinds = sorted({kind for _, kind, _ in self.tally})
-        names = list(dict.fromkeys(name for name, _, _ in self.tally))
         print("\nruns/wrong%s" % "".join("%11s" % kind for kind in kinds))
         for name in names:
             cells = [(self.tally[(name, kind, "right")], self.tally[(name, kind, "wrong")]) for kind in kinds]
@@ -438,6 +442,22 @@ class Harness:
             print(fault)
         right = sum(n for (_, _, how), n in self.tally.items() if how == "right")
         print("%d runs, %d wrong" % (right + len(self.wrong), len(self.wrong)))
+
+
+def check_all(options, names, folder):
+    """Every command in a folder of its own, `options.jobs` of them at once."""
+    whole = Harness(options, folder)
+
+    def check(name):
+        own = Harness(options, os.path.join(folder, name))
+        os.makedirs(own.folder)
+        own.check(name)
+        return own
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for own in pool.map(check, names):
+            whole.add(own)
+    return whole
 
 
 def set_patience(seconds):
@@ -457,6 +477,7 @@ def main():
     parser.add_argument("--sticks", action="store_true", help="all calls from that one on fail, as on a full disk")
     parser.add_argument("--patience", type=int, default=PATIENCE,
                         help="seconds after which a run counts as without an end (%(default)s): a busy machine wants more")
+    parser.add_argument("--jobs", type=int, default=1, help="so many commands at once (%(default)s)")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--show", action="store_true", help="with --call: where it is called, and what differs")
     options = parser.parse_args()
@@ -464,10 +485,9 @@ def main():
     if not os.path.exists(LIBRARY):
         parser.error("no %s: build the tests first" % os.path.relpath(LIBRARY, ROOT))
     with tempfile.TemporaryDirectory(prefix="pipescope-faults-") as folder:
-        harness = Harness(options, folder)
-        for name in [options.command] if options.command else names:
-            harness.check(name)
-        harness.print_table()
+        names = [options.command] if options.command else names
+        harness = check_all(options, names, folder)
+        harness.print_table(names)
     sys.exit(1 if harness.wrong else 0)
 
 

@@ -6,7 +6,7 @@ const [executablePath, url] = process.argv.slice(2);
 const browser = await launch(executablePath);
 const v = await Viewer.open(browser, url);
 const { page } = v;
-page.setDefaultTimeout(15_000);
+page.setDefaultTimeout(60_000);
 const cells = async (card) =>
   (await v.rows(card)).slice(1).map((row) => row.replace(/[\s\u2009]+/g, " ").trim());
 const card = (title) => `.card:has-text("${title}")`;

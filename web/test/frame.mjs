@@ -8,6 +8,7 @@ import { launch } from "./page.mjs";
 
 const [executablePath, program, capture] = process.argv.slice(2);
 const TOKEN = "frame-test";
+const PATIENCE_MS = 40_000;
 const faults = [];
 
 function serve(folder) {
@@ -48,7 +49,7 @@ async function context(options = {}) {
 
 async function open(where, hash = "", withToken = true, from = base) {
   const page = await where.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   page.on("pageerror", (error) => faults.push(`${hash}: ${error.message}`));
   page.on(
     "request",
@@ -93,9 +94,12 @@ const settled = (page, table) =>
   );
 
 /** What the page does a moment later. */
-async function until(isSo, what) {
-  for (let i = 0; !(await isSo()); i++) {
-    assert.ok(i < 200, what);
+/** Waits until `isSo()`; the limit is for what hangs, not for a busy machine. `detail()` is said with `what` at the end. */
+async function until(isSo, what, detail = () => "") {
+  for (const begin = Date.now(); !(await isSo());) {
+    if (Date.now() - begin > PATIENCE_MS) {
+      assert.fail(`${what} ${await detail()}`);
+    }
     await new Promise((done) => setTimeout(done, 50));
   }
 }
@@ -556,8 +560,16 @@ for (const [look, locale] of [
       [1280, 720],
     ]) {
       await page.setViewportSize({ width, height });
+      await page.waitForFunction(
+        (wanted) => innerWidth === wanted && document.documentElement.clientWidth === wanted,
+        width,
+      );
       await page.waitForTimeout(150);
-      assert.deepEqual(await page.evaluate(sideways), [], `${name} fits into ${width} pixels`);
+      await until(
+        async () => (await page.evaluate(sideways)).length === 0,
+        `${name} fits into ${width} pixels`,
+        async () => (await page.evaluate(sideways)).join("; "),
+      );
     }
     assert.equal(
       await page
@@ -617,6 +629,11 @@ for (const [look, locale] of [
   await ready(page);
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Commands" }).fill("waits for");
+  await until(
+    async () =>
+      /third stage/.test(await page.locator(".palette-item[aria-selected=true]").innerText()),
+    "the palette finds a view by its note",
+  );
   await page.keyboard.press("Enter");
   await until(
     async () => (await page.locator(".tl-pins .tl-row .tl-name").allInnerTexts())[0] === pinned,
@@ -626,7 +643,7 @@ for (const [look, locale] of [
   await page.waitForFunction(() => location.hash.includes("tab=memory"));
   await page.keyboard.press("v");
   await dialog.getByRole("button", { name: "Delete: third stage" }).click();
-  assert.equal(await dialog.locator("li").count(), 0);
+  await until(async () => (await dialog.locator("li").count()) === 0, "the view is deleted");
   await own.close();
 
   const copy = `${capture}-elsewhere`;

@@ -79,7 +79,7 @@ export class Viewer {
     await this.page.waitForFunction(
       () => performance.getEntriesByName("first-lanes").length > 0,
       null,
-      { timeout: 20000 },
+      { timeout: 60000 },
     );
     await this.settle();
   }
@@ -192,7 +192,7 @@ export class Viewer {
   /** Rows of the table that is seen below, as texts: once there are any. */
   async rows(selector = ".bottom-body", n = 0) {
     const table = this.page.locator(`${selector} .table`).nth(n);
-    await table.locator("[role=row][aria-rowindex]").nth(1).waitFor({ timeout: 10000 });
+    await table.locator("[role=row][aria-rowindex]").nth(1).waitFor({ timeout: 60000 });
     await this.settle();
     return table.locator("[role=row][aria-rowindex]").allInnerTexts();
   }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Viewer } from "./page.mjs";
 
-const PATIENCE = 15_000;
+const PATIENCE = 60_000;
 /** Of the rows of an open lane, in pixels. */
 const ROW_PX = 20;
 const LANE_PAD = 2;
