@@ -427,6 +427,11 @@ void ps_archive_member(ps_archive *a, ps_archive_kind kind, const char *name, vo
     }
 }
 
+void ps_err_archive(ps_archive *a, ps_err *x) {
+    PS_ARCHIVE(a, x, line, offset, file, msg, chinese);
+    PS_ARCHIVE_BELOW(a, x, code, PS_NO_ROOM + 1);
+}
+
 void ps_archive_i64(ps_archive *a, void *at) {
     ps_archive_member(a, PS_ARCHIVE_INT, "", at, sizeof(int64_t));
 }

@@ -109,6 +109,8 @@ void ps_archive_array_of(ps_archive *a, const char *name, void *array_at, size_t
                          size_t size_bytes, ps_archive_visit *visit);
 void ps_archive_in_arena(ps_archive *a, const char *name, void *array_at, size_t *n,
                          size_t size_bytes, ps_archive_visit *visit);
+/* An error, in both languages. */
+void ps_err_archive(ps_archive *a, ps_err *err);
 /* Elements of arrays that are no structs. */
 ps_archive_visit ps_archive_i64, ps_archive_u32, ps_archive_u8, ps_archive_text;
 

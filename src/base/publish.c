@@ -79,7 +79,7 @@ static void remove_unfinished(bool folders) {
     }
 }
 
-static void end_process(int number) {
+void ps_unfinished_remove(void) {
     __atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
     /* Twice: a thread may have said what it begins, and not have created it yet. */
     for (int pass = 0; pass < 2; pass++) {
@@ -87,6 +87,10 @@ static void end_process(int number) {
         remove_unfinished(false);
         remove_unfinished(true);
     }
+}
+
+static void end_process(int number) {
+    ps_unfinished_remove();
     (void)raise(number); /* in a handler: as soon as it returns */
 }
 

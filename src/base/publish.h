@@ -48,6 +48,9 @@ void ps_unfinished_done(int unfinished); /* -1 is fine */
  * signal. No thread begins another file from then on. */
 void ps_unfinished_end(int number);
 
+/* The same for a handler that ends the process in another way. */
+void ps_unfinished_remove(void);
+
 /* Between the two (in any thread, any number of times) a signal ends the process only at the release: a library makes files whose
  * names we do not know. A second signal does not wait. */
 void ps_unfinished_hold(void);

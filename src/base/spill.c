@@ -206,7 +206,7 @@ static void *spill_alloc(size_t size_bytes, bool zeroed) {
     return p;
 }
 
-static bool spill_has(const void *p) {
+bool ps_spill_holds(const void *p) {
     size_t reserved = __atomic_load_n(&spill.reserved_bytes, __ATOMIC_ACQUIRE);
     return reserved > 0 && (uintptr_t)p - (uintptr_t)spill.base < reserved;
 }
@@ -233,7 +233,7 @@ static void spill_free(void *p) {
 /* --- the rest -------------------------------------------------------------------------------------------------- */
 
 void ps_spill_above(int64_t limit_bytes) {
-    static const ps_alloc_beyond SPILL = {spill_alloc, spill_has, spill_room, spill_free};
+    static const ps_alloc_beyond SPILL = {spill_alloc, ps_spill_holds, spill_room, spill_free};
     __atomic_store_n(&spill.limit_bytes, limit_bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&spill.is_over, 0, __ATOMIC_RELAXED);
     ps_alloc_ask(&SPILL);

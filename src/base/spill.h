@@ -27,6 +27,8 @@ bool ps_spill_keep(bool kept);
 size_t ps_spill_most(void);
 /* Why there was none, or no more of it, as an errno; 0 when nobody asked in vain. */
 int ps_spill_errno(void);
+/* Whether the address lies in the file: a handler of SIGBUS asks, which comes where the disk cannot give back what was written. */
+bool ps_spill_holds(const void *address);
 /* In a child process that runs on in a copy of its parent's memory: what it writes stays its own, what it allocates lies in memory. False:
  * it must end, or it would write into its parent's. */
 PS_MUST_USE bool ps_spill_leave(void);

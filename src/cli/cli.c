@@ -18,6 +18,7 @@
 
 #include "analyze/core/analysis_options.h"
 #include "base/publish.h"
+#include "base/spill.h"
 #include "model/comm_kernels.h"
 #include "model/table_fold.h"
 #include "write/out/sink.h"
@@ -574,6 +575,31 @@ static void leave_nothing_behind(void) {
     }
 }
 
+/* Memory that lies in a file comes back from the disk, or as this signal. Another address is a fault of ours, and ends the process as ever. */
+static void on_lost_memory(int number, siginfo_t *info, void *context) {
+    static const char SAID[] =
+        "pipescope: the disk does not give back what --memory had put into a file below TMPDIR or /var/tmp: nothing "
+        "more can be done; name another folder with TMPDIR, or give more with --memory\n";
+    (void)number;
+    (void)context;
+    if (ps_spill_holds(info->si_addr)) {
+        (void)!write(STDERR_FILENO, SAID, sizeof SAID - 1);
+        ps_unfinished_remove();
+        _exit(PS_EXIT_FAILED);
+    }
+}
+
+/* Sanitizers have a handler of their own, which stays. */
+static void tell_lost_memory(void) {
+    struct sigaction action;
+    if (sigaction(SIGBUS, NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
+        action = (struct sigaction){.sa_sigaction = on_lost_memory,
+                                    .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
+        (void)sigemptyset(&action.sa_mask);
+        (void)sigaction(SIGBUS, &action, NULL);
+    }
+}
+
 /* Whether standard output is a pipe that nobody reads any more. Tells it also where an earlier, unwatched flush met
  * the error and took its number along. */
 static bool is_reader_gone(void) {
@@ -603,6 +629,7 @@ int ps_cli_main(int argc, char **argv, struct ps_engine *engine) {
     hold_standard_streams();
     outlive_broken_pipes();
     leave_nothing_behind();
+    tell_lost_memory();
     ps_cli cli = {.term = engine != NULL ? ps_term_facts_passed_on() : ps_term_facts(),
                   .engine = engine};
     int status = dispatch(&cli, argc, argv);

@@ -8,6 +8,7 @@
 #include "run/crew_job.h"
 #include "run/crew_rank.h"
 #include "run/inventory.h"
+#include "run/rank_write.h"
 
 struct ps_crew {
     ps_engine engine; /* first: an engine of a crew is the crew */
@@ -16,7 +17,7 @@ struct ps_crew {
     bool *takes_part; /* [worker] in the job */
     ps_err *why;      /* [worker] it does not, or it died; PS_OK */
     uint8_t *near;    /* [worker * n_ranks + rank] of the job, NULL: nobody asked */
-    const void *job;  /* whose one it is: a session, or a cluster */
+    const void *job;  /* whose one it is: a run, or a cluster */
     uint32_t number;  /* of the job */
     size_t n_ranks;   /* in it */
     /* Of a round. */
@@ -29,6 +30,8 @@ struct ps_crew {
 };
 
 static ps_code map_crew(ps_engine *e, ps_session *s, bool *waits, ps_err *err);
+static ps_code write_crew_ranks(ps_engine *e, const ps_run *run, ps_rank_write *writes,
+                                size_t n_threads, ps_err *err);
 static ps_code read_inventories(ps_engine *e, const ps_cluster *cluster, size_t n_threads,
                                 ps_inventory **out, void (*read)(void *context), void *context,
                                 ps_err *err);
@@ -38,7 +41,8 @@ ps_crew *ps_crew_new(ps_crew_port *port) {
     if (c == NULL) {
         return NULL;
     }
-    c->engine = (ps_engine){.map = map_crew, .inventories = read_inventories};
+    c->engine = (ps_engine){
+        .map = map_crew, .inventories = read_inventories, .write_ranks = write_crew_ranks};
     c->port = port;
     c->lives = ps_calloc(port->n_workers, sizeof *c->lives);
     c->takes_part = ps_calloc(port->n_workers, sizeof *c->takes_part);
@@ -101,17 +105,24 @@ static ps_code tell_workers(const ps_crew *c, ps_frame_kind kind, uint32_t worke
     return c->port->send(c->port, &frame, bytes != NULL ? ps_buf_str(bytes) : "", err);
 }
 
+/* Those that a round is about. */
+typedef struct crew_ranks {
+    const ps_run *run;         /* its ranks, or with NULL */
+    const ps_cluster *cluster; /* all of this */
+} crew_ranks;
+
 /* "process 1 on node7, with ranks 1, 5, 9, ..., was ended by signal 9" */
 enum { NAMED_MOST = 16 };
 
-static void name_missing_ranks(const ps_crew *c, uint32_t worker, const ps_cluster *cluster,
-                               const ps_session *s, ps_buf *out) {
+static void name_missing_ranks(const ps_crew *c, uint32_t worker, const crew_ranks *of,
+                               ps_buf *out) {
     size_t n = 0;
     for (size_t r = 0; r < c->n_ranks; r++) {
         if (c->whose == NULL || c->whose[r] != worker || c->is_there[r] || n > NAMED_MOST) {
             continue;
         }
-        const ps_cluster_rank *rank = s != NULL ? s->run->ranks[r].rank : &cluster->ranks[r];
+        const ps_cluster_rank *rank =
+            of->run != NULL ? of->run->ranks[r].rank : &of->cluster->ranks[r];
         if (n < NAMED_MOST) {
             ps_buf_addf(out, "%s%lld",
                         n > 0                      ? ", "
@@ -126,12 +137,11 @@ static void name_missing_ranks(const ps_crew *c, uint32_t worker, const ps_clust
 }
 
 /* A worker gives nothing more: `text` says why. */
-static void lose_worker(ps_crew *c, uint32_t worker, const ps_cluster *cluster, const ps_session *s,
-                        const char *text) {
+static void lose_worker(ps_crew *c, uint32_t worker, const crew_ranks *of, const char *text) {
     char name[256];
     ps_buf ranks = {0};
     c->port->name(c->port, worker, name, sizeof name);
-    name_missing_ranks(c, worker, cluster, s, &ranks);
+    name_missing_ranks(c, worker, of, &ranks);
     c->takes_part[worker] = false;
     if (ranks.len > 0) {
         (void)ps_fail(&c->why[worker], PS_IO, "%.120s, which had %.200s, %.160s", name,
@@ -143,17 +153,16 @@ static void lose_worker(ps_crew *c, uint32_t worker, const ps_cluster *cluster, 
 }
 
 /* What a frame of a worker tells, but for the ranks. False: it is of another job. */
-static bool hear(ps_crew *c, const ps_frame *frame, const ps_buf *bytes, const ps_cluster *cluster,
-                 const ps_session *s) {
+static bool hear(ps_crew *c, const ps_frame *frame, const ps_buf *bytes, const crew_ranks *of) {
     uint32_t w = frame->worker;
     if (w >= c->port->n_workers) {
         return false;
     }
     if (frame->kind == PS_FRAME_DIED && c->lives[w]) {
         c->lives[w] = false;
-        lose_worker(c, w, cluster, s, ps_buf_str(bytes));
+        lose_worker(c, w, of, ps_buf_str(bytes));
     } else if (frame->kind == PS_FRAME_FAILED && frame->job == c->number) {
-        lose_worker(c, w, cluster, s, ps_buf_str(bytes));
+        lose_worker(c, w, of, ps_buf_str(bytes));
     }
     return frame->job == c->number;
 }
@@ -182,8 +191,7 @@ static ps_code find_sizes(ps_crew *c, const ps_cluster *cluster, const ps_crew_j
 }
 
 /* Waits until each worker has found the ranks. */
-static ps_code await_ready(ps_crew *c, const ps_cluster *cluster, const ps_session *s,
-                           ps_err *err) {
+static ps_code await_ready(ps_crew *c, const crew_ranks *of, ps_err *err) {
     ps_frame frame;
     ps_buf bytes;
     ps_code code = PS_OK;
@@ -201,7 +209,7 @@ static ps_code await_ready(ps_crew *c, const ps_cluster *cluster, const ps_sessi
             break;
         }
         uint32_t w = frame.worker;
-        bool is_of_job = hear(c, &frame, &bytes, cluster, s);
+        bool is_of_job = hear(c, &frame, &bytes, of);
         bool is_ready = is_of_job && frame.kind == PS_FRAME_READY;
         if (is_ready && c->near != NULL && bytes.len == c->n_ranks) {
             memcpy(c->near + w * c->n_ranks, bytes.data, c->n_ranks);
@@ -223,7 +231,7 @@ static ps_code begin_crew_job(ps_crew *c, const ps_cluster *cluster, const ps_se
     ps_buf_init(&bytes, UINT32_MAX);
     forget_job(c);
     c->number++;
-    c->job = s != NULL ? (const void *)s : cluster;
+    c->job = s != NULL ? (const void *)s->run : cluster;
     ps_code code = ps_crew_job_of(&job, cluster, s) ? PS_OK : ps_fail_nomem(err);
     job.n_threads = n_threads;
     if (code == PS_OK && job.partials_dir != NULL) { /* jobs of one program differ in their modes */
@@ -236,7 +244,8 @@ static ps_code begin_crew_job(ps_crew *c, const ps_cluster *cluster, const ps_se
     code = code == PS_OK ? find_sizes(c, cluster, &job, err) : code;
     code = code == PS_OK ? ps_archive_write(ps_crew_job_archive, &job, &bytes, err) : code;
     code = code == PS_OK ? tell_workers(c, PS_FRAME_JOB, PS_CREW_ALL, 0, &bytes, err) : code;
-    code = code == PS_OK ? await_ready(c, cluster, s, err) : code;
+    crew_ranks of = {s != NULL ? s->run : NULL, cluster};
+    code = code == PS_OK ? await_ready(c, &of, err) : code;
     ps_crew_job_fini(&job);
     ps_buf_fini(&bytes);
     return code;
@@ -264,27 +273,36 @@ static ps_code share_out(ps_crew *c, ps_err *err) {
     return ps_fail_nomem(err);
 }
 
-/* With what there is of each rank from the last round, if there was one. */
-static ps_code send_ranks(ps_crew *c, const ps_session *s, ps_err *err) {
+typedef ps_code give_fn(void *context, size_t r, ps_buf *out, ps_err *err);
+typedef ps_code take_fn(void *context, size_t r, const ps_buf *bytes, ps_err *err);
+typedef ps_code end_fn(void *context, const ps_buf *bytes, ps_err *err);
+
+/* What goes along with the ranks of a round, what comes back of them, and at the end of each worker. */
+typedef struct crew_round {
+    crew_ranks of;
+    give_fn *give; /* NULL: nothing */
+    take_fn *take;
+    end_fn *end; /* NULL: it is not looked at */
+    void *context;
+} crew_round;
+
+static ps_code send_ranks(ps_crew *c, const crew_round *x, ps_err *err) {
     ps_code code = PS_OK;
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
-        ps_buf state;
+        ps_buf bytes;
         if (c->whose[r] >= c->port->n_workers) {
             continue;
         }
-        ps_buf_init(&state, UINT32_MAX);
-        code = s != NULL && s->round > 0 ? ps_crew_rank_write(s, r, &state, err) : PS_OK;
-        code = code == PS_OK ? tell_workers(c, PS_FRAME_RANK, c->whose[r], r, &state, err) : code;
-        ps_buf_fini(&state);
+        ps_buf_init(&bytes, UINT32_MAX);
+        code = x->give != NULL ? x->give(x->context, r, &bytes, err) : PS_OK;
+        code = code == PS_OK ? tell_workers(c, PS_FRAME_RANK, c->whose[r], r, &bytes, err) : code;
+        ps_buf_fini(&bytes);
     }
     return code == PS_OK ? tell_workers(c, PS_FRAME_GO, PS_CREW_ALL, 0, NULL, err) : code;
 }
 
-typedef ps_code take_fn(void *context, size_t r, const ps_buf *bytes, ps_err *err);
-
 /* What comes back, until no worker has any of the ranks. */
-static ps_code await_ranks(ps_crew *c, const ps_cluster *cluster, ps_session *s, take_fn *take,
-                           void *context, ps_err *err) {
+static ps_code await_ranks(ps_crew *c, const crew_round *x, ps_err *err) {
     ps_frame frame;
     ps_buf bytes;
     ps_code code = PS_OK;
@@ -300,14 +318,14 @@ static ps_code await_ranks(ps_crew *c, const ps_cluster *cluster, ps_session *s,
             break;
         }
         uint32_t w = frame.worker;
-        bool is_of_job = hear(c, &frame, &bytes, cluster, s);
+        bool is_of_job = hear(c, &frame, &bytes, &x->of);
         if (is_of_job && frame.kind == PS_FRAME_RANK && frame.index < c->n_ranks &&
             c->whose[frame.index] == w && !c->is_there[frame.index]) {
-            code = take(context, frame.index, &bytes, err);
+            code = x->take(x->context, frame.index, &bytes, err);
             c->is_there[frame.index] = true;
             c->n_missing[w]--;
-        } else if (is_of_job && frame.kind == PS_FRAME_DONE && s != NULL) {
-            code = ps_crew_counts_add(s, &bytes, err);
+        } else if (is_of_job && frame.kind == PS_FRAME_DONE && x->end != NULL) {
+            code = x->end(x->context, &bytes, err);
         }
         bool is_done = w < c->port->n_workers && !c->is_done[w] &&
                        ((is_of_job && frame.kind == PS_FRAME_DONE) || !c->takes_part[w]);
@@ -329,6 +347,16 @@ static ps_err why_missing(const ps_crew *c, size_t r) {
     return err;
 }
 
+/* What there is of a rank from the last round, if there was one. */
+static ps_code give_crew_state(void *context, size_t r, ps_buf *out, ps_err *err) {
+    const ps_session *s = context;
+    return s->round > 0 ? ps_crew_rank_write(s, r, out, err) : PS_OK;
+}
+
+static ps_code take_crew_counts(void *context, const ps_buf *bytes, ps_err *err) {
+    return ps_crew_counts_add(context, bytes, err);
+}
+
 static ps_code take_crew_state(void *context, size_t r, const ps_buf *bytes, ps_err *err) {
     ps_session *s = context;
     ps_code code = ps_crew_rank_take(s, r, bytes, err);
@@ -338,7 +366,9 @@ static ps_code take_crew_state(void *context, size_t r, const ps_buf *bytes, ps_
 
 static ps_code map_with_trace(ps_crew *c, ps_session *s, ps_err *err) {
     ps_buf left;
-    ps_code code = c->job == s ? PS_OK : begin_crew_job(c, s->cluster, s, s->opts->n_threads, err);
+    crew_round x = {{s->run, s->cluster}, give_crew_state, take_crew_state, take_crew_counts, s};
+    ps_code code =
+        c->job == s->run ? PS_OK : begin_crew_job(c, s->cluster, s, s->opts->n_threads, err);
     ps_buf_init(&left, UINT32_MAX);
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
         c->wanted[r] = ps_session_needs_trace(s, r);
@@ -350,8 +380,8 @@ static ps_code map_with_trace(ps_crew *c, ps_session *s, ps_err *err) {
     code =
         code == PS_OK ? tell_workers(c, PS_FRAME_ROUND, PS_CREW_ALL, s->round, &left, err) : code;
     ps_buf_fini(&left);
-    code = code == PS_OK ? send_ranks(c, s, err) : code;
-    code = code == PS_OK ? await_ranks(c, s->cluster, s, take_crew_state, s, err) : code;
+    code = code == PS_OK ? send_ranks(c, &x, err) : code;
+    code = code == PS_OK ? await_ranks(c, &x, err) : code;
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
         if (c->wanted[r] && !c->is_there[r]) {
             ps_err why = why_missing(c, r);
@@ -370,6 +400,41 @@ static ps_code map_crew(ps_engine *e, ps_session *s, bool *waits, ps_err *err) {
     ps_code code = ps_session_any_needs_trace(s) ? map_with_trace(c, s, err) : PS_OK;
     if (code == PS_OK) {
         ps_session_map_rest(s);
+    }
+    return code;
+}
+
+/* --- tables of ranks ------------------------------------------------------------------------------------------------- */
+
+static ps_code give_tables(void *context, size_t r, ps_buf *out, ps_err *err) {
+    return ps_archive_write(ps_rank_write_archive, (ps_rank_write *)context + r, out, err);
+}
+
+static ps_code take_written(void *context, size_t r, const ps_buf *bytes, ps_err *err) {
+    return ps_archive_read(ps_rank_written_archive, (ps_rank_write *)context + r, bytes->data,
+                           bytes->len, err);
+}
+
+static ps_code write_crew_ranks(ps_engine *e, const ps_run *run, ps_rank_write *writes,
+                                size_t n_threads, ps_err *err) {
+    ps_crew *c = (ps_crew *)e;
+    crew_round x = {{run, NULL}, give_tables, take_written, NULL, writes};
+    if (c->job != run) { /* none of its maps wanted a trace */
+        ps_rank_writes_do(writes, run->n_ranks, n_threads);
+        return PS_OK;
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        c->wanted[r] = writes[r].target != NULL;
+    }
+    ps_code code = share_out(c, err);
+    code = code == PS_OK ? tell_workers(c, PS_FRAME_WRITE, PS_CREW_ALL, 0, NULL, err) : code;
+    code = code == PS_OK ? send_ranks(c, &x, err) : code;
+    code = code == PS_OK ? await_ranks(c, &x, err) : code;
+    for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
+        if (c->wanted[r] && !c->is_there[r]) {
+            writes[r].err = why_missing(c, r);
+            writes[r].code = writes[r].err.code;
+        }
     }
     return code;
 }
@@ -396,13 +461,14 @@ static ps_code read_inventories(ps_engine *e, const ps_cluster *cluster, size_t 
                                 ps_err *err) {
     ps_crew *c = (ps_crew *)e;
     inventories i = {out, read, context};
+    crew_round x = {.of.cluster = cluster, .take = take_inventory, .context = &i};
     ps_code code = begin_crew_job(c, cluster, NULL, n_threads, err);
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
         c->wanted[r] = true;
     }
     code = code == PS_OK ? share_out(c, err) : code;
-    code = code == PS_OK ? send_ranks(c, NULL, err) : code;
-    code = code == PS_OK ? await_ranks(c, cluster, NULL, take_inventory, &i, err) : code;
+    code = code == PS_OK ? send_ranks(c, &x, err) : code;
+    code = code == PS_OK ? await_ranks(c, &x, err) : code;
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
         if (!c->is_there[r] && (out[r] = ps_calloc(1, sizeof **out)) != NULL) {
             out[r]->err = why_missing(c, r);

@@ -6,12 +6,13 @@
  *   JOB    what is run, over which ranks   READY   found the ranks; which of them are near
  *   ROUND  its number, what the last       FAILED  a worker that has nothing of the job to give
  *          reduce left                     RANK    what came of a rank
- *   RANK   it is yours in this round       DONE    with its ranks of the round, and what it counted
- *   GO     there are no more of them       DIED    (made by the port) a worker is gone
+ *   WRITE  what follows is to be written   DONE    with its ranks of the round, and what it counted
+ *   RANK   it is yours in this round       DIED    (made by the port) a worker is gone
+ *   GO     there are no more of them
  *   END
  *
  * Ranks go to workers anew in each round: the largest first, each to the one that has least, of those that have its files near, if any
- * do. A worker that dies takes the ranks with it that it has not given yet; they have failed, and the rest goes on. */
+ * do; so they do when their tables are written, which whoever has their files near does best. A worker that dies takes the ranks with it that it has not given yet; they have failed, and the rest goes on. */
 #ifndef PS_RUN_CREW_H
 #define PS_RUN_CREW_H
 
@@ -29,6 +30,7 @@
 typedef enum ps_frame_kind {
     PS_FRAME_JOB,
     PS_FRAME_ROUND,
+    PS_FRAME_WRITE,
     PS_FRAME_RANK,
     PS_FRAME_GO,
     PS_FRAME_END,

@@ -13,6 +13,7 @@
 #include "run/crew_job.h"
 #include "run/crew_rank.h"
 #include "run/inventory.h"
+#include "run/rank_write.h"
 #include "run/run_key.h"
 #include "run/run_shards.h"
 
@@ -35,6 +36,9 @@ typedef struct crew_worker {
     bool has_session;
     uint32_t *own; /* ranks of this round */
     size_t n_own, cap_own;
+    bool is_writing;
+    ps_rank_write *writes; /* [n_own] while it is */
+    size_t cap_writes;
     int failed; /* `err` is taken: what keeps the worker from going on with the job */
     ps_err err;
 } crew_worker;
@@ -64,7 +68,16 @@ static void fail_job(crew_worker *w, const ps_err *err) {
 
 /* --- the job --------------------------------------------------------------------------------------------------------- */
 
+static void forget_own(crew_worker *w) {
+    for (size_t i = 0; w->is_writing && i < w->n_own; i++) {
+        ps_rank_write_fini(&w->writes[i]);
+    }
+    w->n_own = 0;
+}
+
 static void end_job(crew_worker *w) {
+    forget_own(w);
+    w->is_writing = false;
     if (w->has_session) {
         ps_run *run = w->session.run;
         ps_run_cache_close(w->session.cache);
@@ -84,7 +97,6 @@ static void end_job(crew_worker *w) {
     w->job = (ps_crew_job){0};
     w->failed = 0;
     w->number = 0;
-    w->n_own = 0;
 }
 
 static ps_code take_rules(crew_worker *w, ps_err *err) {
@@ -219,6 +231,8 @@ static void begin_crew_round(crew_worker *w, const ps_frame *frame, const ps_buf
     if (w->failed != 0 || !w->has_session || frame->index >= s->n_rounds) {
         return;
     }
+    forget_own(w);
+    w->is_writing = false;
     s->round = frame->index;
     free_shared(s);
     ps_session_begin_round(s); /* tells what there is to be read, */
@@ -235,7 +249,18 @@ static void begin_crew_round(crew_worker *w, const ps_frame *frame, const ps_buf
     }
 }
 
-/* A rank of its own; with bytes what there is of it from the last round. */
+/* What is to be written of a rank of its own. */
+static ps_code take_rank_write(crew_worker *w, size_t r, const ps_buf *bytes, ps_err *err) {
+    if (!ps_grow(&w->writes, &w->cap_writes, w->n_own, UINT32_MAX, sizeof *w->writes)) {
+        w->n_own--;
+        return ps_fail_nomem(err);
+    }
+    ps_rank_write *x = &w->writes[w->n_own - 1];
+    *x = (ps_rank_write){.rank = w->ranks[r], .err = PS_ERR_INIT};
+    return ps_archive_read(ps_rank_write_archive, x, bytes->data, bytes->len, err);
+}
+
+/* A rank of its own; with bytes what there is of it from the last round, or what is to be written. */
 static void take_crew_rank(crew_worker *w, const ps_frame *frame, const ps_buf *bytes) {
     ps_session *s = &w->session;
     ps_err err = PS_ERR_INIT;
@@ -248,7 +273,9 @@ static void take_crew_rank(crew_worker *w, const ps_frame *frame, const ps_buf *
     if (code == PS_OK) {
         w->own[w->n_own++] = (uint32_t)frame->index;
     }
-    if (code == PS_OK && bytes->len > 0) {
+    if (code == PS_OK && w->is_writing) {
+        code = take_rank_write(w, frame->index, bytes, &err);
+    } else if (code == PS_OK && bytes->len > 0) {
         code = ps_crew_rank_take(s, frame->index, bytes, &err);
     }
     if (code != PS_OK) {
@@ -298,6 +325,25 @@ static void do_own(void *context, size_t i) {
     ps_buf_fini(&bytes);
 }
 
+/* Says how it went with each rank. */
+static void write_own(crew_worker *w) {
+    ps_rank_writes_do(w->writes, w->n_own, w->opts.n_threads);
+    for (size_t i = 0; i < w->n_own && w->failed == 0; i++) {
+        ps_buf bytes = {0};
+        ps_err err = PS_ERR_INIT;
+        if (ps_archive_write(ps_rank_written_archive, &w->writes[i], &bytes, &err) == PS_OK) {
+            tell_program(w, PS_FRAME_RANK, w->own[i], &bytes);
+        } else {
+            fail_job(w, &err);
+        }
+        ps_buf_fini(&bytes);
+    }
+    forget_own(w);
+    if (w->failed == 0) {
+        tell_program(w, PS_FRAME_DONE, 0, NULL);
+    }
+}
+
 static void end_crew_round(crew_worker *w) {
     ps_buf counts = {0};
     ps_err err = PS_ERR_INIT;
@@ -329,14 +375,20 @@ bool ps_crew_work(int fd, size_t n_beside) {
             continue; /* of a job that is over */
         } else if (frame.kind == PS_FRAME_ROUND) {
             begin_crew_round(&w, &frame, &bytes);
+        } else if (frame.kind == PS_FRAME_WRITE) {
+            forget_own(&w);
+            w.is_writing = w.has_session;
         } else if (frame.kind == PS_FRAME_RANK) {
             take_crew_rank(&w, &frame, &bytes);
+        } else if (frame.kind == PS_FRAME_GO && w.is_writing) {
+            write_own(&w);
         } else if (frame.kind == PS_FRAME_GO) {
             end_crew_round(&w);
         }
     }
     end_job(&w);
     ps_free(w.own);
+    ps_free(w.writes);
     ps_buf_fini(&bytes);
     (void)pthread_mutex_destroy(&w.lock);
     return code != PS_NOMEM;

@@ -262,9 +262,9 @@ static void inventory_span_archive(ps_archive *a, ps_span *x) {
 void ps_inventory_archive(ps_archive *a, void *inventory) {
     ps_inventory *x = inventory;
     (void)ps_archive_use_arena(a, &x->arena);
-    PS_ARCHIVE(a, x, err.line, err.offset, err.file, err.msg, err.chinese, n_counter_values,
-               n_flow_ends, n_host_comm, n_tracks, n_counter_tracks, comm_from_marks, lacks);
-    PS_ARCHIVE_BELOW(a, x, err.code, PS_NO_ROOM + 1);
+    ps_err_archive(a, &x->err);
+    PS_ARCHIVE(a, x, n_counter_values, n_flow_ends, n_host_comm, n_tracks, n_counter_tracks,
+               comm_from_marks, lacks);
     PS_ARCHIVE_EACH(a, x, n_slices);
     named_list_archive(a, &x->flows);
     named_list_archive(a, &x->tables);

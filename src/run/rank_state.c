@@ -37,16 +37,20 @@ static void file_id_archive(ps_archive *a, ps_file_id *x) {
     PS_ARCHIVE(a, x, device, inode, size_bytes, mtime_ns);
 }
 
+void ps_file_stamp_archive(ps_archive *a, ps_file_stamp *x) {
+    PS_ARCHIVE(a, x, change_counter);
+    file_id_archive(a, &x->file);
+    file_id_archive(a, &x->wal);
+}
+
 void ps_rank_state_archive(ps_archive *a, void *state) {
     ps_rank_state *x = state;
     bool before = ps_spill_keep(ps_archive_is_reading(a)); /* until the reduce has all of them */
     (void)ps_archive_use_arena(a, &x->arena);
-    PS_ARCHIVE(a, x, key, err.line, err.offset, err.file, err.msg, err.chinese, n_nothing, no_step,
-               has_stamp, stamp.change_counter);
+    PS_ARCHIVE(a, x, key, n_nothing, no_step, has_stamp);
     PS_ARCHIVE_BELOW(a, x, status, PS_RANK_FAILED + 1);
-    PS_ARCHIVE_BELOW(a, x, err.code, PS_NO_ROOM + 1);
-    file_id_archive(a, &x->stamp.file);
-    file_id_archive(a, &x->stamp.wal);
+    ps_err_archive(a, &x->err);
+    ps_file_stamp_archive(a, &x->stamp);
     ps_diag_archive(a, &x->diag);
     for (size_t i = 0; i < x->n_analyses; i++) {
         ps_state_part *part = &x->parts[i];

@@ -40,6 +40,7 @@ ps_rank_state *ps_rank_state_new(const ps_analysis *const *analyses, size_t n_an
 /* Partials that are still in it are freed: who lends or takes them sets them to NULL. NULL is fine. */
 void ps_rank_state_free(ps_rank_state *state);
 
+void ps_file_stamp_archive(ps_archive *a, ps_file_stamp *stamp);
 /* The ps_archive_visit of a state that knows its analyses. */
 void ps_rank_state_archive(ps_archive *a, void *state);
 

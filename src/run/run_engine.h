@@ -14,6 +14,8 @@
 
 struct ps_session;
 struct ps_inventory;
+struct ps_run;
+struct ps_rank_write;
 
 typedef struct ps_engine ps_engine;
 struct ps_engine {
@@ -25,6 +27,9 @@ struct ps_engine {
     ps_code (*inventories)(ps_engine *e, const ps_cluster *cluster, size_t n_threads,
                            struct ps_inventory **out, void (*read)(void *context), void *context,
                            ps_err *err);
+    /* Writes what is to be written of each rank of the run (run/rank_write.h), and notes there how it went; NULL: this process writes. */
+    ps_code (*write_ranks)(ps_engine *e, const struct ps_run *run, struct ps_rank_write *writes,
+                           size_t n_threads, ps_err *err);
 };
 
 #endif

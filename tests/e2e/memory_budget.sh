@@ -35,6 +35,15 @@ run 0 cluster -m slow_rank -d "$T/job" -o "$T/reduced" --reduce "$T/parts" --mem
 diff -r "$T/once" "$T/reduced"
 
 [ $microbatches = 512 ] || exit 0
+# A disk that does not give back what lay in the file is told, and nothing half-written stays.
+if [ -e "${PIPESCOPE_PROGRAMS:-}/lib_lost_memory.so" ]; then
+    LD_PRELOAD=$PIPESCOPE_PROGRAMS/lib_lost_memory.so
+    export LD_PRELOAD
+    run 1 cluster -m every -d "$T/job" -o "$T/lost" --memory 16M
+    unset LD_PRELOAD
+    says 'the disk does not give back what --memory had put into a file'
+    [ -z "$(find "$T/lost" -type f 2>/dev/null)" ] || fail "left: $(find "$T/lost" -type f)"
+fi
 # A limit that the kernel keeps: private memory, of which files are no part.
 (
     # shellcheck disable=SC3045 # dash and bash have it

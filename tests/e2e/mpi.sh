@@ -66,6 +66,32 @@ mpi 2 0 cluster -m pp_chart -d "$T/in" -o "$T/out"
 results "$T/out" | cmp -s - "$T/wanted" || fail "other databases"
 rm -r "$T/out"
 
+# in place, and as workbooks: whoever holds a rank writes its tables
+for type in db text; do
+    cp -R "$T/in" "$T/place"
+    run 0 cluster -m pp_chart -d "$T/place" -j 1 --export_type $type
+    results "$T/place" >"$T/wanted"
+    cp "$T/stdout" "$T/shown"
+    rm -r "$T/place"
+    cp -R "$T/in" "$T/place"
+    mpi 2 0 cluster -m pp_chart -d "$T/place" --export_type $type
+    results "$T/place" | cmp -s - "$T/wanted" || fail "$type: other tables of ranks"
+    cmp -s "$T/stdout" "$T/shown" || fail "$type: something else is said: $(diff "$T/shown" "$T/stdout" | head)"
+    rm -r "$T/place"
+done
+
+# with less memory than the job wants, in the process that reduces
+every="cluster -m every -d $T/in -o $T/out"
+# shellcheck disable=SC2086
+run 0 $every -j 1
+results "$T/out" >"$T/wanted"
+rm -r "$T/out"
+# shellcheck disable=SC2086
+mpi 2 0 $every --memory 8M --verbose
+says 'of memory lay in a file, at most'
+results "$T/out" | cmp -s - "$T/wanted" || fail "with little memory something else is made"
+rm -r "$T/out"
+
 # a mode that compares
 compares="cluster -m cluster_time_compare_summary -d $T/in --bp $T/base -o $T/out --export_type csv"
 # shellcheck disable=SC2086

@@ -20,6 +20,7 @@ STAYS = {
     "ps_call_tree": "places",  # an index, made when a node is added; one that was read is only added to others
     "ps_table": "failed made",  # a table whose rows are made when they are written: its maker travels
     "ps_comm_op": "look",  # an address: which of the list's it is travels as a number
+    "ps_rank_write": "rank",  # whoever writes knows its own
     "ps_column": "member is_shared is_slice",  # of a table that is being filled; of queries
 }
 COMMENT = re.compile(r"/\*.*?\*/", re.S)

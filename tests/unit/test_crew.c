@@ -94,15 +94,20 @@ static void frames_arrive_whole_or_not(void **state) {
 
 /* --- a job ----------------------------------------------------------------------------------------------------------- */
 
-/* Four ranks below the scratch folder; skipped without the program. */
-static void make_job(char dir[SCRATCH_BYTES + 32]) {
+/* So many ranks below the scratch folder; skipped without the program. */
+static void make_job_of(char dir[SCRATCH_BYTES + 32], const char *n_ranks,
+                        const char *n_microbatches) {
     if (getenv("PIPESCOPE_BIN") == NULL) {
         skip();
     }
     (void)snprintf(dir, SCRATCH_BYTES + 32, "%s/job", scratch_dir);
-    assert_int_equal(run_program(NULL, "simulate", "1f1b", "--pp", "4", "--microbatches", "4",
-                                 "--steps", "1", "--profile", dir, NULL),
+    assert_int_equal(run_program(NULL, "simulate", "1f1b", "--pp", n_ranks, "--microbatches",
+                                 n_microbatches, "--steps", "1", "--profile", dir, NULL),
                      0);
+}
+
+static void make_job(char dir[SCRATCH_BYTES + 32]) {
+    make_job_of(dir, "4", "4");
 }
 
 static ps_run *over_all(const ps_cluster *cluster, ps_engine *engine, ps_err *err) {
@@ -184,6 +189,86 @@ static void who_sees_other_ranks_takes_no_part(void **state) {
     ps_cluster_free(cluster);
 }
 
+static const char *out_dir(char out[SCRATCH_BYTES + 32]) {
+    (void)snprintf(out, SCRATCH_BYTES + 32, "%s/out", scratch_dir);
+    return out;
+}
+
+static ps_run *write_labels(const ps_cluster *cluster, ps_engine *engine, ps_export type,
+                            ps_err *err) {
+    const ps_analysis *analysis = ps_analysis_find("pp_chart");
+    char out[SCRATCH_BYTES + 32];
+    ps_run_opts opts = {
+        .n_threads = 1, .export_type = type, .engine = engine, .out_dir = out_dir(out)};
+    ps_analysis_opts_init(&opts.analysis);
+    return ps_run_all_ranks(&analysis, 1, cluster, &opts, err);
+}
+
+/* Whoever holds a rank writes its tables: what the one that dies then had is not there, and the others' is. */
+static void who_holds_a_rank_writes_it(void **state) {
+    (void)state;
+    char dir[SCRATCH_BYTES + 32];
+    char out[SCRATCH_BYTES + 32];
+    socket_crew c;
+    make_job(dir);
+    ps_cluster *cluster = ps_cluster_find(dir, NULL);
+    socket_crew_begin(&c, 2);
+    static const ps_export TYPES[] = {PS_EXPORT_DB, PS_EXPORT_CSV};
+    for (size_t i = 0; i < 2; i++) {
+        ps_run *run = write_labels(cluster, ps_crew_engine(c.crew), TYPES[i], NULL);
+        assert_non_null(run);
+        assert_int_equal(run->n_done, 4);
+        for (size_t r = 0; r < 4; r++) {
+            assert_non_null(run->ranks[r].written);
+        }
+        ps_run_free(run);
+    }
+    scratch_remove(out_dir(out));
+    c.kill_before = PS_FRAME_WRITE;
+    ps_run *run = write_labels(cluster, ps_crew_engine(c.crew), PS_EXPORT_DB, NULL);
+    assert_non_null(run);
+    assert_int_equal(run->n_done, 2);
+    assert_int_equal(run->n_failed, 2);
+    for (size_t r = 0; r < 4; r++) {
+        const ps_rank_report *report = &run->ranks[r];
+        char copy[4096];
+        (void)snprintf(copy, sizeof copy, "%s/%s", out, report->rank->rel_path);
+        assert_int_equal(access(copy, F_OK) == 0, report->status == PS_RANK_DONE);
+        assert_int_equal(report->written != NULL, report->status == PS_RANK_DONE);
+        if (report->status == PS_RANK_FAILED) {
+            assert_non_null(strstr(report->err.msg, "worker 1, which had ranks "));
+        }
+    }
+    ps_run_free(run);
+    socket_crew_end(&c);
+    ps_cluster_free(cluster);
+}
+
+/* The same where what is written travels. */
+static void memory_that_runs_out_while_writing(void **state) {
+    (void)state;
+    char dir[SCRATCH_BYTES + 32];
+    socket_crew c;
+    make_job_of(dir, "2", "1");
+    ps_cluster *cluster = ps_cluster_find(dir, NULL);
+    socket_crew_begin(&c, 2);
+    bool is_through = false;
+    for (int64_t n = 0; !is_through; n += PS_NEXT_FAILURE) {
+        ps_err err = PS_ERR_INIT;
+        (void)ps_alloc_fail_at(n);
+        ps_run *run = write_labels(cluster, ps_crew_engine(c.crew), PS_EXPORT_CSV, &err);
+        is_through = ps_alloc_fail_at(-1) <= n;
+        assert_true(run != NULL || err.code == PS_NOMEM);
+        ps_run_free(run);
+    }
+    ps_run *run = write_labels(cluster, ps_crew_engine(c.crew), PS_EXPORT_CSV, NULL);
+    assert_non_null(run);
+    assert_int_equal(run->n_done, 2);
+    ps_run_free(run);
+    socket_crew_end(&c);
+    ps_cluster_free(cluster);
+}
+
 /* Wherever memory runs out in the program: it says so, or goes on without, and the same workers do the next job. */
 static void memory_that_runs_out(void **state) {
     (void)state;
@@ -222,7 +307,11 @@ int main(void) {
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(who_sees_other_ranks_takes_no_part, scratch_setup,
                                         scratch_teardown),
+        cmocka_unit_test_setup_teardown(who_holds_a_rank_writes_it, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test_setup_teardown(memory_that_runs_out, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(memory_that_runs_out_while_writing, scratch_setup,
+                                        scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
