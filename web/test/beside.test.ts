@@ -8,6 +8,7 @@ import { shownAs, valueText } from "../src/base/format";
 import { beside, hasCommon, hiddenBeside } from "../src/pages/beside";
 import {
   choiceBeside,
+  lacking,
   chosenType,
   endsTogether,
   ofType,
@@ -244,4 +245,13 @@ void test("curves of both captures on one axis", () => {
       ["op allocated (baseline)", [9]],
     ],
   );
+});
+
+void test("what of a choice the baseline has nothing for is said", () => {
+  const there = { steps: ["1"], groups: [{ name: "h1", text: "dp 0,1", isP2p: false }] };
+  const lacks = (step: string, group: string) => lacking({ step, group, op: TOTAL }, there);
+  assert.deepEqual(lacks("", ""), []);
+  assert.deepEqual(lacks("1", "h1"), []);
+  assert.deepEqual(lacks("2", "h1"), ["step"]);
+  assert.deepEqual(lacks("1", "h2"), ["group"]);
 });

@@ -4,10 +4,13 @@ import type { Table } from "../src/api/types";
 import {
   groupOfRanks,
   linksOf,
+  ofType,
   pairsOf,
   strangerOf,
   strangersOf,
+  typeOf,
 } from "../src/pages/communication_model";
+import { sizesOf, transportsOf } from "../src/pages/communication_transport_model";
 
 const tableOf = (columns: string[], rows: Table["rows"]): Table => ({
   name: "",
@@ -67,4 +70,56 @@ test("a group of ranks leads to its communicator, whatever order its ranks are i
   assert.equal(groupOfRanks(mapping, ["2", "0"]), "dp of 0");
   assert.equal(groupOfRanks(mapping, ["0", "2", "1", "3"]), "world");
   assert.equal(groupOfRanks(mapping, ["0", "1"]), null);
+});
+
+test("a transport counts an operator once, and its packets by their size", () => {
+  const columns: Table["columns"] = [
+    ["step", "text", "", false],
+    ["rank_id", "int", "", false],
+    ["hccl_op_name", "text", "", false],
+    ["group_name", "text", "", false],
+    ["band_type", "text", "", false],
+    ["transit_size", "real", "MB", false],
+    ["transit_time", "real", "ms", false],
+    ["package_size", "real", "MB", false],
+    ["count", "real", "count", false],
+    ["total_duration", "real", "ms", false],
+  ];
+  const rows = [
+    ["1", 0, "Total Op Info", "dp", "HCCS", 28, 2, 2, 12, 1.5], // 12 x 2 MB and 2 x 2 MB of one operator
+    ["1", 0, "Total Op Info", "dp", "HCCS", 28, 2, 1, 4, 0.5],
+    ["1", 0, "Total Op Info", "dp", "RDMA", 0, 0, 0, 0, 0], // nothing went there
+    ["1", 1, "Total Op Info", "dp", "HCCS", 10, 1, 2, 5, 1],
+    ["1", 1, "hcom_allReduce__1", "dp", "HCCS", 10, 1, 2, 5, 1], // in the total
+    ["1", 1, "Total Op Info", "pp", "SDMA", 7, 1, 7, 1, 1],
+  ];
+  const table: Table = { ...tableOf([], rows), columns };
+  const all = transportsOf(table, { step: "", group: "", op: "Total Op Info" });
+  assert.deepEqual(all, [
+    {
+      name: "HCCS",
+      size_bytes: 38e6,
+      time_ns: 3e6,
+      packets: [
+        { size_bytes: 1e6, n: 4, time_ns: 5e5 },
+        { size_bytes: 2e6, n: 17, time_ns: 2.5e6 },
+      ],
+    },
+    {
+      name: "SDMA",
+      size_bytes: 7e6,
+      time_ns: 1e6,
+      packets: [{ size_bytes: 7e6, n: 1, time_ns: 1e6 }],
+    },
+  ]);
+  assert.deepEqual(sizesOf(all), [1e6, 2e6, 7e6]);
+  const one = transportsOf(table, {
+    step: "1",
+    group: "dp",
+    op: ofType(typeOf("hcom_allReduce__1")),
+  });
+  assert.deepEqual(
+    one.map((x) => [x.name, x.size_bytes]),
+    [["HCCS", 10e6]],
+  );
 });

@@ -19,6 +19,7 @@ import {
   chosenType,
   groupOfRanks,
   groupsOf,
+  lacking,
   namesHere,
   ofType,
   TOTAL,
@@ -155,10 +156,12 @@ function useBeside({ mapping }: Found, { steps, groups, choice }: Choices): Besi
       groups: groupsOf(data!.mapping, choicesOf(table, "group name")),
       ops: choicesOf(table, "hccl op name"),
     };
+    const same = choiceBeside(choice, steps, groups, there);
     return {
       table,
       more: data!.tables.more,
-      choice: choiceBeside(choice, steps, groups, there),
+      choice: same,
+      lacks: lacking(same, there),
       names: namesHere(groups, there.groups),
     };
   }, [data, isThere, mapping, choice.step, choice.group, choice.op]);
@@ -318,6 +321,9 @@ function Answer({ found, choices, base, wanted }: AnswerProps) {
     <>
       {(table.notes ?? []).map((note) => (
         <p class="quiet">{note}</p>
+      ))}
+      {(base?.lacks ?? []).map((what) => (
+        <p class="quiet">{t(`comm.base-lacks-${what}`)}</p>
       ))}
       {now.view === "matrix" ? (
         <Matrix

@@ -44,9 +44,10 @@ export interface LinkRow {
   time_ns: number;
 }
 
-const text = (v: Cell | undefined): string => (v === null || v === undefined ? "" : String(v));
+export const text = (v: Cell | undefined): string =>
+  v === null || v === undefined ? "" : String(v);
 
-function bytesReader(table: Table, name: string): (row: Table["rows"][0]) => number {
+export function bytesReader(table: Table, name: string): (row: Table["rows"][0]) => number {
   const at = table.columns.findIndex((c) => c[0].replace(/_/g, " ") === name);
   const unit = IN_BYTES[table.columns[at]?.[2] ?? "bytes"] ?? 1;
   return (row) => (typeof row[at] === "number" ? row[at] * unit : 0);
@@ -173,6 +174,10 @@ export interface Choice {
   op: string;
 }
 
+/** Whether the operator of a row is among those of the choice. */
+export const isChosen = (row: { step: string; group: string; op: string }, c: Choice): boolean =>
+  meets(row, c) && isChosenOp(row.op, c.op);
+
 const meets = (row: { step: string; group: string }, c: Choice): boolean =>
   (c.step === "" || row.step === c.step) && (c.group === "" || row.group === c.group);
 
@@ -191,11 +196,7 @@ export interface Pair {
 export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pair[] {
   const by = new Map<string, Pair>();
   for (const row of rows) {
-    if (
-      !meets(row, choice) ||
-      !isChosenOp(row.op, choice.op) ||
-      (!withInner && row.source === row.destination)
-    ) {
+    if (!isChosen(row, choice) || (!withInner && row.source === row.destination)) {
       continue;
     }
     const key = `${row.source} ${row.destination}`;
@@ -241,7 +242,7 @@ export interface RankTime {
 export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
   const by = new Map<number, RankTime>();
   for (const row of rows) {
-    if (!meets(row, choice) || !isChosenOp(row.op, choice.op)) {
+    if (!isChosen(row, choice)) {
       continue;
     }
     const sum = by.get(row.rank) ?? {
@@ -377,6 +378,8 @@ export interface Beside {
   table: Table;
   more: Table | null;
   choice: Choice;
+  /** What of the choice it has not. */
+  lacks: ("step" | "group")[];
   /** Its communicators, by the name that they have here. */
   names: ReadonlyMap<string, string>;
 }
@@ -432,6 +435,17 @@ export function choiceBeside(
         : ofType(typeOf(choice.op)),
   };
 }
+
+/** What of the choice another capture has nothing for. */
+export const lacking = (
+  choice: Choice,
+  there: { steps: readonly string[]; groups: readonly GroupName[] },
+): Beside["lacks"] => [
+  ...(choice.step === "" || there.steps.includes(choice.step) ? [] : ["step" as const]),
+  ...(choice.group === "" || there.groups.some((g) => g.name === choice.group)
+    ? []
+    : ["group" as const]),
+];
 
 /** A link of both captures, and by how much it changed; null: only one of them has it. */
 export interface PairChange {

@@ -27,6 +27,7 @@ import {
   type RankTime,
   type TimeRow,
 } from "./communication_model";
+import { Transports } from "./communication_transport";
 
 const MOST_SPANS = 20_000;
 
@@ -68,7 +69,7 @@ export function Durations({ table, bandwidth, base, choice, groups, wanted }: Du
         <Times rows={rows} {...{ choice, base, rank }} choose={setRank} />
       </div>
       {bandwidth !== null && bandwidth.rows.length > 0 && (
-        <Bandwidths table={bandwidth} choice={choice} />
+        <Transports table={bandwidth} choice={choice} />
       )}
       <OperatorsOf rank={rank} />
     </>
@@ -125,26 +126,6 @@ function Times({ rows, choice, base, rank, choose }: TimesProps) {
         options={options}
       />
     </>
-  );
-}
-
-function Bandwidths({ table, choice }: { table: Table; choice: Choice }) {
-  const filters = {
-    ...(choice.step === "" ? {} : { step: choice.step }),
-    ...(choice.group === "" ? {} : { group_name: choice.group }),
-    ...(choice.op === "" ? {} : { hccl_op_name: chosenType(choice.op) ?? choice.op }),
-  };
-  return (
-    <div class="card flush">
-      <LocalTable
-        key={JSON.stringify(filters)}
-        table={table}
-        title={t("comm.bandwidths")}
-        maxRows={10}
-        filter={filters}
-        bars={{ bandwidth: "--communication" }}
-      />
-    </div>
   );
 }
 

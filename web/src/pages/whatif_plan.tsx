@@ -6,13 +6,14 @@ import { fail, notify } from "../model/notices";
 import { tab } from "../model/session";
 import { urlChanged } from "../model/url_state";
 import { Failed, Loading } from "../panels/empty";
+import { Check } from "../panels/form";
 import { LocalTable } from "../panels/table";
 import { spoken, t } from "../words";
 import { useReply } from "./data";
 import { cluster, jobParams } from "./job_state";
 import { simulateStages, under } from "./pipeline_state";
 import { factorsOf, firstRow, tableOf, type Tables } from "./whatif_model";
-import { ask, question } from "./whatif_state";
+import { ask, question, type Question } from "./whatif_state";
 
 const LINES = [
   [
@@ -60,22 +61,28 @@ export function Plan() {
             onInput={(e) => setTyped({ ...typed, most: e.currentTarget.value })}
           />
         </label>
+        <Check
+          label={t("whatif.empty-stages")}
+          checked={now.empty === "1"}
+          onChange={(on) => ask({ empty: on ? "1" : "" })}
+        />
         <button type="submit" class="primary" disabled={typed.layers.trim() === ""}>
           {t("whatif.plan-ask")}
         </button>
       </form>
-      {now.layers !== "" && <Planned layers={now.layers} most={now.most} />}
+      {now.layers !== "" && <Planned {...now} />}
     </section>
   );
 }
 
-function Planned({ layers, most }: { layers: string; most: string }) {
+function Planned({ layers, most, empty }: Pick<Question, "layers" | "most" | "empty">) {
   const params = {
     cluster: cluster.get(),
     ...jobParams(),
     ...spoken(),
     layers,
     ...(most === "" ? {} : { max_layers: most }),
+    ...(empty === "" ? {} : { empty_stages: 1 }),
   };
   const reply = useReply(JSON.stringify(params), (signal) => get<Tables>("plan", params, signal));
   if (reply.error !== null) {

@@ -7,9 +7,11 @@ export interface Question {
   scale: string;
   layers: string;
   most: string;
+  /** "1": plans may leave stages without layers. */
+  empty: string;
 }
 
-export const NOTHING: Question = { without: "", scale: "", layers: "", most: "" };
+export const NOTHING: Question = { without: "", scale: "", layers: "", most: "", empty: "" };
 export const question = new Atom<Question>(NOTHING);
 
 export const part = {
@@ -22,6 +24,7 @@ export const part = {
       scale: from.scale ?? "",
       layers: from.layers ?? "",
       most: from.most ?? "",
+      empty: from.empty === "1" ? "1" : "",
     }),
 };
 

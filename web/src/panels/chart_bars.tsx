@@ -17,6 +17,8 @@ export interface Bar {
   parts: (number | null)[];
   /** One value a line, 0..1. */
   ratios?: (number | null)[];
+  /** Beside them in the tooltip. */
+  more?: [string, string][];
   act?: () => void;
   isMarked?: boolean;
 }
@@ -172,6 +174,7 @@ export function StackedBars({
             : `${percent(bar.ratios[n])} %`,
           l.colour,
         ]),
+        ...(bar.more ?? []),
       ],
     };
   };
