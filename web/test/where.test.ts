@@ -11,6 +11,7 @@ import {
   filterOf,
   gridFor,
   membersOf,
+  metricAtFirst,
   metricOf,
   METRICS,
   placeAt,
@@ -177,4 +178,10 @@ test("where: every figure has its own name", () => {
   const all = Object.values(METRICS).flat();
   assert.equal(new Set(all.map((m) => m.id)).size, all.length);
   assert.equal(metricOf("nothing of the kind").id, "computing");
+});
+
+test("where: what nobody chose is a figure that is known", () => {
+  assert.equal(metricAtFirst([entry("0", "1", { computing: 5, bubble: 1 })]), "computing");
+  assert.equal(metricAtFirst([entry("0", "1", { communication: 5, bubble: 1 })]), "busy");
+  assert.equal(metricAtFirst([entry("0", "1", { communication: 5 })]), "communication");
 });

@@ -66,20 +66,22 @@ export function Overview({ steps, baseSteps, own, carried, places, spots, groups
       {(steps.notes ?? []).map((note) => (
         <p class="quiet">{note}</p>
       ))}
-      <Where
-        entries={shown.entries}
-        steps={shown.names}
-        step={shown.step}
-        spots={spots}
-        groups={groups}
-        folded={setup === null ? [] : FOLDED[fold]}
-        details={setRank}
-      />
-      {setup !== null && fold !== "none" ? (
-        <Folded boxes={foldOf(shown.ranks, places, setup.sizes, fold)} />
-      ) : (
-        <RankBars entries={shown.ranks} rank={rank} choose={setRank} />
-      )}
+      <div class="columns-when-wide">
+        <Where
+          entries={shown.entries}
+          steps={shown.names}
+          step={shown.step}
+          spots={spots}
+          groups={groups}
+          folded={setup === null ? [] : FOLDED[fold]}
+          details={setRank}
+        />
+        {setup !== null && fold !== "none" ? (
+          <Folded boxes={foldOf(shown.ranks, places, setup.sizes, fold)} />
+        ) : (
+          <RankBars entries={shown.ranks} rank={rank} choose={setRank} />
+        )}
+      </div>
       {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
       <div class="card flush">
         <Figures shown={shown} baseSteps={baseSteps} rank={rank} choose={setRank} />

@@ -16,7 +16,7 @@ export interface State {
   stage: string;
   fold: Fold;
   setup: Setup | null;
-  /** Of the grid of ranks: its figure, the filter of places, the links that are drawn, the rank that is kept, and where a click goes. */
+  /** Of the grid of ranks: its figure ("": nobody has chosen), the filter of places, the links that are drawn, the rank that is kept, and where a click goes. */
   metric: string;
   where: string;
   links: string;
@@ -31,7 +31,7 @@ const FIRST: State = {
   stage: "",
   fold: "none",
   setup: null,
-  metric: "computing",
+  metric: "",
   where: "",
   links: "pp,dp",
   at: "",
@@ -59,7 +59,7 @@ export const part = {
       stage: from.stage ?? "",
       fold: FOLDS.find((f) => f === from.fold) ?? "none",
       setup: setupFrom(from.setup),
-      metric: metricOf(from.metric ?? FIRST.metric).id,
+      metric: (from.metric ?? "") === "" ? "" : metricOf(from.metric!).id,
       where: from.where ?? "",
       links: from.links ?? FIRST.links,
       at: from.at ?? "",

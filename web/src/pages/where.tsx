@@ -22,6 +22,7 @@ import {
   figuresOfTable,
   filterOf,
   membersOf,
+  metricAtFirst,
   metricOf,
   METRICS,
   placeText,
@@ -114,7 +115,8 @@ function writtenAs(metric: Metric, figures: Figures): Written {
 
 export function Where(p: WhereProps) {
   const now = useAtom(state);
-  const told = useFigures(now.metric, p.entries, p.step);
+  const metric = now.metric !== "" ? now.metric : metricAtFirst(p.entries);
+  const told = useFigures(metric, p.entries, p.step);
   const all = useAtom(known);
   const spots = useMemo(
     () => p.spots ?? unplaced(all.map((r) => ({ rank: String(r.rank), key: r.key }))),
@@ -132,6 +134,7 @@ export function Where(p: WhereProps) {
     <section class="card" id="where">
       <h3>{t("where.title")}</h3>
       <Choosing
+        metric={metric}
         kinds={dimensionsOf(spots).filter((d) => p.groups[d] !== undefined)}
         isWrong={accepts === null}
       />
@@ -145,7 +148,13 @@ export function Where(p: WhereProps) {
   );
 }
 
-function Choosing({ kinds, isWrong }: { kinds: Dimension[]; isWrong: boolean }) {
+interface ChoosingProps {
+  metric: string;
+  kinds: Dimension[];
+  isWrong: boolean;
+}
+
+function Choosing({ metric, kinds, isWrong }: ChoosingProps) {
   const now = useAtom(state);
   const colours = useColours();
   const drawn = now.links.split(",");
@@ -157,12 +166,12 @@ function Choosing({ kinds, isWrong }: { kinds: Dimension[]; isWrong: boolean }) 
     <div class="controls-row">
       <Select
         label={t("where.metric")}
-        value={now.metric}
+        value={metric}
         options={(["step", "pipeline", "waits", "experts"] as const).map((group) => ({
           name: t(`where.of-${group}`),
           options: METRICS[group].map((m) => [m.id, nameOf(m)] as const),
         }))}
-        onChange={(metric) => change({ metric })}
+        onChange={(chosen) => change({ metric: chosen })}
       />
       <label title={t("where.filter-hint")}>
         {t("where.filter")}

@@ -108,6 +108,12 @@ const ALL: readonly Metric[] = Object.values(METRICS).flat();
 export const metricOf = (id: string): Metric =>
   ALL.find((m) => m.id === id) ?? ALL.find((m) => m.id === "computing")!;
 
+/** What is shown before anybody chooses: what a marks-only capture knows nothing of is no answer. */
+export function metricAtFirst(entries: readonly Entry[]): string {
+  const knows = (name: Indicator): boolean => entries.some((e) => e.values[name] !== null);
+  return knows("computing") ? "computing" : knows("bubble") ? "busy" : "communication";
+}
+
 /** A figure of each rank (by its number as text): of one step, or of all. Ranks that are not in it are not known. */
 export type Figures = ReadonlyMap<string, number>;
 
