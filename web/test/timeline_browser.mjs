@@ -202,6 +202,13 @@ assert.ok((await page.locator(".tl-row").count()) > 5);
 
 // --- lanes by keys: one Tab stop, arrows, into a lane, its pin, its menu and back ------------------------------------------
 
+/** Waits until it is so; the limit is for what hangs. */
+async function until(isSo, what) {
+  for (const begin = Date.now(); !(await isSo());) {
+    assert.ok(Date.now() - begin < 40_000, what);
+    await page.waitForTimeout(50);
+  }
+}
 const focusOn = () => page.evaluate(() => document.activeElement?.dataset.id ?? null);
 const onLane = async (id, why) => {
   await page
@@ -213,26 +220,21 @@ assert.equal(await page.locator(".tl-region:not(.tl-pins) .tl-row[tabindex='0']"
 await row("Stream 1").focus();
 await onLane("k0|device/0/stream/1", "a lane takes the focus");
 await press("Enter");
-await page.waitForTimeout(400);
-assert.notEqual((await state()).sel, undefined, "Enter goes into the lane");
+await until(async () => (await state()).sel !== undefined, "Enter goes into the lane");
 const firstOf = (await state()).sel;
 await press(".");
-await page.waitForTimeout(400);
-assert.notEqual((await state()).sel, firstOf, "and keys go on from there");
+await until(async () => (await state()).sel !== firstOf, "and keys go on from there");
 await press("Escape", "ArrowDown");
 await onLane("k0|device/0/stream/2", "down");
 await press("ArrowUp", "p");
-await page.waitForTimeout(200);
-assert.equal((await state()).pin, "k0|device/0/stream/1", "P pins");
+await until(async () => (await state()).pin === "k0|device/0/stream/1", "P pins");
 await onLane("k0|device/0/stream/1", "and the lane has the focus still");
 await press("p", "Home");
 await onLane("k0", "the first row");
 await press("ArrowLeft");
-await page.waitForTimeout(200);
-assert.match((await state()).open, /-k0/, "left closes");
+await until(async () => /-k0/.test((await state()).open), "left closes");
 await press("ArrowRight", "ArrowRight");
-await page.waitForTimeout(200);
-assert.notEqual(await focusOn(), "k0", "right opens, then goes in");
+await until(async () => (await focusOn()) !== "k0", "right opens, then goes in");
 await press("ArrowLeft", "ArrowLeft", "ArrowLeft");
 await press("Home", "Shift+F10");
 await page.locator("[role=menu]").waitFor();

@@ -1,6 +1,6 @@
 /** The page of two captures side by side: what a step lost and where, by name, with the way to both places; rank beside rank in the
  * timeline. The tables are those of `pipescope compare`. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
@@ -239,12 +239,14 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
 
 function Places({ table, name, now, base }: Sides & { table: Named; name: string }) {
   const known = useAtom(ranks);
+  const at = useRef<HTMLDivElement>(null);
+  useEffect(() => at.current?.scrollIntoView({ block: "nearest" }), [name]);
   const q = slicesOf(table, name);
   if (q === null) {
     return <p class="quiet">{t("compare.no-places", name)}</p>;
   }
   return (
-    <div class="columns-wide">
+    <div class="columns-wide" ref={at}>
       {([now, base] as const).map((cluster) => {
         const keys = known.filter((r) => r.cluster === cluster && r.state === "ready");
         return (

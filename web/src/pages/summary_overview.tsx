@@ -62,7 +62,9 @@ export function Overview({ steps, baseSteps, own, carried, places, spots, groups
         onGenerate={(made) => change({ setup: made })}
       />
       <Controls shown={shown} />
-      {shown.inStage.length > 1 && <Spreads step={shown.step} stage={now.stage} setup={setup} />}
+      {nComparable(shown.inStage) > 1 && (
+        <Spreads step={shown.step} stage={now.stage} setup={setup} />
+      )}
       {(steps.notes ?? []).map((note) => (
         <p class="quiet">{note}</p>
       ))}
@@ -255,6 +257,11 @@ function FoldChoice({ setup, fold }: { setup: Setup; fold: Fold }) {
     </>
   );
 }
+
+/** Ranks of which anything is known that spreads are of. */
+const nComparable = (ranks: readonly Entry[]): number =>
+  ranks.filter(({ values: v }) => v.computing !== null || v.exposed !== null || v.free !== null)
+    .length;
 
 interface SpreadsProps {
   step: string | null;

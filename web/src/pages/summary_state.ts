@@ -59,7 +59,7 @@ export const part = {
       stage: from.stage ?? "",
       fold: FOLDS.find((f) => f === from.fold) ?? "none",
       setup: setupFrom(from.setup),
-      metric: (from.metric ?? "") === "" ? "" : metricOf(from.metric!).id,
+      metric: (from.metric ?? "") === "" ? "" : metricOf(from.metric).id,
       where: from.where ?? "",
       links: from.links ?? FIRST.links,
       at: from.at ?? "",

@@ -75,7 +75,10 @@ export function useScale(of: ScaleOf): Scale {
   const high = numberIn(range.most, of.most);
   const isEmpty = of.least > of.most;
   const colourOf = (value: number): string => {
-    const x = high > low ? (value - low) / (high - low) : 1;
+    if (high <= low) {
+      return ramp[of.isDifference === true ? ramp.length >> 1 : 0]; // all alike: none stands out
+    }
+    const x = (value - low) / (high - low);
     const at = Math.max(0, Math.min(1, of.isLowStrong === true ? 1 - x : x));
     return ramp[Math.round(at * (ramp.length - 1))];
   };

@@ -36,6 +36,7 @@ import {
   tree,
   wantAllLanes,
 } from "../model/tree";
+import { systemRank } from "../panels/system";
 import { t } from "../words";
 import { alignStart, alignTo, withOffset, type Placed } from "./alignment";
 import { shiftAt } from "./draw_over";
@@ -135,8 +136,12 @@ export class Actions {
     }
   }
 
-  /** T-32: tables keep to the box, or to the selected slice. */
-  analyse(span: Pick<Box, "from" | "to"> | null): void {
+  /** T-32: tables keep to the box, or to the selected slice, and show the rank that it is of. */
+  analyse(span: (Pick<Box, "from" | "to"> & Partial<Box>) | null): void {
+    const of = new Set(span?.lanes?.map((lane) => lane.rank));
+    if (of.size === 1) {
+      systemRank.set([...of][0]);
+    }
     analysisSpan.set(
       span === null ? null : { from: Math.round(span.from), to: Math.round(span.to) },
     );
