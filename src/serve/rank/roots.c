@@ -1,41 +1,47 @@
 #include "serve/rank/roots.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
 
-static bool is_root_folder(const char *real) {
-    struct stat st;
-    return stat(real, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool add_root(ps_roots *roots, const char *path) {
+static ps_code add_root(ps_roots *roots, const char *path, ps_err *err) {
     char real[PATH_MAX];
-    if (realpath(path, real) == NULL || !is_root_folder(real)) {
-        return true; /* a file that is served has no folder that is */
+    char text[128] = "";
+    ps_path_kind kind = PS_PATH_NONE;
+    ps_code code = ps_path_look(path, &kind, err);
+    if (code != PS_OK && code != PS_NOT_FOUND) {
+        return code;
+    }
+    if (code == PS_NOT_FOUND || kind != PS_PATH_DIR) {
+        return PS_OK; /* a file that is served has no folder that is */
+    }
+    if (realpath(path, real) == NULL) {
+        return ps_fail_file_said(err, PS_IO, path, "cannot follow its links: %s",
+                                 "无法解析其链接：%s", ps_errno_text(errno, text, sizeof text));
     }
     roots->paths[roots->n] = ps_strdup(real);
-    return roots->paths[roots->n++] != NULL;
+    return roots->paths[roots->n++] != NULL ? PS_OK : ps_fail_nomem(err);
 }
 
 ps_code ps_roots_find(ps_roots *roots, const char *const *paths, size_t n_paths,
                       const char *captures, ps_err *err) {
     *roots = (ps_roots){.paths = ps_calloc(n_paths + 1, sizeof *roots->paths)};
-    bool ok = roots->paths != NULL;
-    for (size_t i = 0; ok && i < n_paths; i++) {
-        ok = add_root(roots, paths[i]);
+    ps_code code = roots->paths != NULL ? PS_OK : ps_fail_nomem(err);
+    for (size_t i = 0; code == PS_OK && i < n_paths; i++) {
+        code = add_root(roots, paths[i], err);
     }
     size_t before = roots->n;
-    ok = ok && (captures == NULL || add_root(roots, captures));
-    if (ok && captures != NULL && roots->n == before) {
+    code = code == PS_OK && captures != NULL ? add_root(roots, captures, err) : code;
+    if (code == PS_OK && captures != NULL && roots->n == before) {
         return ps_fail_file(err, PS_NOT_FOUND, captures, "no such folder (--captures)");
     }
-    return ok ? PS_OK : ps_fail_nomem(err);
+    return code;
 }
 
 void ps_roots_fini(ps_roots *roots) {

@@ -12,7 +12,8 @@ typedef struct ps_roots {
     size_t n;
 } ps_roots;
 
-/* Of the paths those that are folders, and `captures` (or NULL), which must be one. PS_NOT_FOUND, PS_NOMEM. End with ps_roots_fini() in
+/* Of the paths those that are folders, and `captures` (or NULL), which must be one. PS_NOT_FOUND, PS_NOMEM, PS_IO where one cannot be
+ * looked at. End with ps_roots_fini() in
  * any case. */
 PS_MUST_USE ps_code ps_roots_find(ps_roots *roots, const char *const *paths, size_t n_paths,
                                   const char *captures, ps_err *err);

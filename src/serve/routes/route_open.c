@@ -96,17 +96,20 @@ static ps_code put_entries(ps_json *j, ps_reply *r, const char *folder, size_t *
     size_t shown = 0;
     ps_code code = ps_list_dir(folder, &r->arena, &names, &n, err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        const char *path = names[i][0] != '.' ? ps_path_join(&r->arena, folder, names[i]) : NULL;
-        ps_path_kind kind = PS_PATH_NONE;
-        if (path == NULL || ps_path_look(path, &kind, NULL) != PS_OK ||
-            (kind != PS_PATH_DIR && kind != PS_PATH_FILE)) {
+        if (names[i][0] == '.') {
             continue;
         }
-        if (shown < MOST_ENTRIES) {
+        const char *path = ps_path_join(&r->arena, folder, names[i]);
+        ps_path_kind kind = PS_PATH_NONE;
+        ps_code look = path != NULL ? ps_path_look(path, &kind, NULL) : PS_NOMEM;
+        bool is_entry = look == PS_OK && (kind == PS_PATH_DIR || kind == PS_PATH_FILE);
+        if (look == PS_NOMEM) {
+            code = ps_fail_nomem(err);
+        } else if (is_entry && shown < MOST_ENTRIES) {
             put_entry(j, names[i], path, kind == PS_PATH_DIR);
             shown++;
-        } else {
-            ++*left_out;
+        } else { /* what cannot be looked at is there all the same */
+            *left_out += is_entry || (look != PS_OK && look != PS_NOT_FOUND);
         }
     }
     return code;
