@@ -32,6 +32,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import traceback
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -451,7 +452,10 @@ def check_all(options, names, folder):
     def check(name):
         own = Harness(options, os.path.join(folder, name))
         os.makedirs(own.folder)
-        own.check(name)
+        try:
+            own.check(name)
+        except Exception:  # the others are worth knowing all the same  pylint: disable=broad-exception-caught
+            own.wrong.append("WRONG %s: not run to its end: %s" % (name, traceback.format_exc()))
         return own
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -56,12 +56,14 @@ def ask_all(server):
     for _ in range(3):  # one of them may be what fails
         try:
             ranks = server.wait_for(["ready", "failed"])
+            reply = server.get("/api/session")
+            assert reply.status == 200, reply
+            session = reply.json()
             break
         except (OSError, http.client.HTTPException, AssertionError):
             ranks = []
     if not ranks:
-        return {}, ["/api/ranks is not answered"]
-    session = server.get("/api/session").json()
+        return {}, ["/api/ranks or /api/session is not answered"]
     oddities = [str(o) for cluster in session["clusters"] for o in cluster["oddities"]]
     replies = {(method, path): ask(server, method, path, ranks[0]["key"]) for method, path in serving.routes()}
     return replies, oddities + [r["error"] for r in ranks if r["state"] == "failed"]
