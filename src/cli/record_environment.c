@@ -37,6 +37,13 @@ static int set(ps_cli *cli, const char *variable, const char *value) {
     return PS_EXIT_OK;
 }
 
+/* A value that was put together, which ends here. */
+static int set_built(ps_cli *cli, const char *variable, ps_buf *value) {
+    int status = ps_buf_ok(value) ? set(cli, variable, ps_buf_str(value)) : ps_cli_fail_nomem(cli);
+    ps_buf_fini(value);
+    return status;
+}
+
 static bool names_other_file(const char *variable, const char *library) {
     const char *value = getenv(variable);
     if (value == NULL || value[0] == '\0' || strcmp(value, library) == 0) {
@@ -96,9 +103,7 @@ static int set_preload(ps_cli *cli, const char *library) {
     if (before != NULL && before[0] != '\0') {
         ps_buf_addf(&value, ":%s", before);
     }
-    int status = ps_buf_ok(&value) ? set(cli, "LD_PRELOAD", ps_buf_str(&value)) : PS_EXIT_FAILED;
-    ps_buf_fini(&value);
-    return status;
+    return set_built(cli, "LD_PRELOAD", &value);
 }
 
 /* --- Python ----------------------------------------------------------------------------------------------------------- */
@@ -147,9 +152,7 @@ static int set_python(ps_cli *cli, const char *library) {
     if (any) {
         ps_buf_addf(&value, ":%s", before);
     }
-    int status = ps_buf_ok(&value) ? set(cli, "PYTHONPATH", ps_buf_str(&value)) : PS_EXIT_FAILED;
-    ps_buf_fini(&value);
-    return status;
+    return set_built(cli, "PYTHONPATH", &value);
 }
 
 /* --- the options ----------------------------------------------------------------------------------------------------- */
