@@ -419,15 +419,15 @@ static ps_code write_crew_ranks(ps_engine *e, const ps_run *run, ps_rank_write *
                                 size_t n_threads, ps_err *err) {
     ps_crew *c = (ps_crew *)e;
     crew_round x = {{run, NULL}, give_tables, take_written, NULL, writes};
-    if (c->job != run) { /* none of its maps wanted a trace */
+    bool is_of_job = c->job == run; /* else none of its maps wanted a trace */
+    for (size_t r = 0; is_of_job && r < c->n_ranks; r++) {
+        c->wanted[r] = writes[r].target != NULL;
+    }
+    if (!is_of_job || share_out(c, NULL) != PS_OK) { /* nor is anybody left: this process writes */
         ps_rank_writes_do(writes, run->n_ranks, n_threads);
         return PS_OK;
     }
-    for (size_t r = 0; r < c->n_ranks; r++) {
-        c->wanted[r] = writes[r].target != NULL;
-    }
-    ps_code code = share_out(c, err);
-    code = code == PS_OK ? tell_workers(c, PS_FRAME_WRITE, PS_CREW_ALL, 0, NULL, err) : code;
+    ps_code code = tell_workers(c, PS_FRAME_WRITE, PS_CREW_ALL, 0, NULL, err);
     code = code == PS_OK ? send_ranks(c, &x, err) : code;
     code = code == PS_OK ? await_ranks(c, &x, err) : code;
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {

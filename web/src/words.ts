@@ -759,7 +759,7 @@ const WORDS = {
   "comm.cut": ["{0} of {1} are shown: choose a step or a group to see the others.", "显示 {1} 项中的 {0} 项：请选择 step 或通信域查看其余。"],
   "comm.links": ["Links between ranks", "Rank 间链路"],
   "comm.times": ["Communication time by rank", "各 rank 的通信时间"],
-  "comm.transports": ["What each transport carried", "各传输类型的传输量"],
+  "comm.transports": ["What each transport carried (SDMA is the sum of HCCS, PCIe and SIO)", "各传输类型的传输量（SDMA 为 HCCS、PCIe 与 SIO 之和）"],
   "comm.packets": ["Time of packets by their size", "按大小统计的数据包耗时"],
   "comm.packet-size": ["size of a packet", "数据包大小"],
   "comm.packets-of": ["Packets, {0}", "数据包数，{0}"],

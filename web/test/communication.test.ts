@@ -91,7 +91,8 @@ test("a transport counts an operator once, and its packets by their size", () =>
     ["1", 0, "Total Op Info", "dp", "RDMA", 0, 0, 0, 0, 0], // nothing went there
     ["1", 1, "Total Op Info", "dp", "HCCS", 10, 1, 2, 5, 1],
     ["1", 1, "hcom_allReduce__1", "dp", "HCCS", 10, 1, 2, 5, 1], // in the total
-    ["1", 1, "Total Op Info", "pp", "SDMA", 7, 1, 7, 1, 1],
+    ["1", 1, "Total Op Info", "pp", "RDMA", 7, 1, 7, 1, 1],
+    ["1", 1, "Total Op Info", "dp", "SDMA", 10, 1, 2, 5, 1], // the sum of HCCS, PCIE and SIO
   ];
   const table: Table = { ...tableOf([], rows), columns };
   const all = transportsOf(table, { step: "", group: "", op: "Total Op Info" });
@@ -106,13 +107,19 @@ test("a transport counts an operator once, and its packets by their size", () =>
       ],
     },
     {
-      name: "SDMA",
+      name: "RDMA",
       size_bytes: 7e6,
       time_ns: 1e6,
       packets: [{ size_bytes: 7e6, n: 1, time_ns: 1e6 }],
     },
   ]);
   assert.deepEqual(sizesOf(all), [1e6, 2e6, 7e6]);
+  const alone: Table = { ...table, rows: [["1", 0, "Total Op Info", "dp", "SDMA", 3, 1, 3, 1, 1]] };
+  const known = transportsOf(alone, { step: "", group: "", op: "Total Op Info" });
+  assert.deepEqual(
+    known.map((x) => x.name),
+    ["SDMA"],
+  );
   const one = transportsOf(table, {
     step: "1",
     group: "dp",

@@ -4,11 +4,10 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./page.mjs";
+import { launch, PATIENCE_MS, until } from "./page.mjs";
 
 const [executablePath, program, capture] = process.argv.slice(2);
 const TOKEN = "frame-test";
-const PATIENCE_MS = 40_000;
 const faults = [];
 
 function serve(folder) {
@@ -94,16 +93,6 @@ const settled = (page, table) =>
   );
 
 /** What the page does a moment later. */
-/** Waits until `isSo()`; the limit is for what hangs, not for a busy machine. `detail()` is said with `what` at the end. */
-async function until(isSo, what, detail = () => "") {
-  for (const begin = Date.now(); !(await isSo());) {
-    if (Date.now() - begin > PATIENCE_MS) {
-      assert.fail(`${what} ${await detail()}`);
-    }
-    await new Promise((done) => setTimeout(done, 50));
-  }
-}
-
 /** Every rank that is read. */
 async function ready(page) {
   await page.waitForSelector(".tabs");

@@ -12,6 +12,18 @@ const FLAGS = [
   "--disable-sync",
 ];
 
+export const PATIENCE_MS = 40_000;
+
+/** Waits until `isSo()`; the limit is for what hangs, not for a busy machine. `detail()` is said with `what` at the end. */
+export async function until(isSo, what, detail = () => "") {
+  for (const begin = Date.now(); !(await isSo());) {
+    if (Date.now() - begin > PATIENCE_MS) {
+      throw new Error(`${what} ${await detail()}`);
+    }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
 /** Chromium as all tests and measurements have it; what one of them needs besides. */
 export const launch = (executablePath, ...more) =>
   chromium.launch({ executablePath, args: [...FLAGS, ...more] });

@@ -2,7 +2,7 @@
 // pictures.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { launch } from "./page.mjs";
+import { launch, until } from "./page.mjs";
 import { serveSynthetic } from "./timeline_server.mjs";
 
 const [executablePath] = process.argv.slice(2);
@@ -202,13 +202,6 @@ assert.ok((await page.locator(".tl-row").count()) > 5);
 
 // --- lanes by keys: one Tab stop, arrows, into a lane, its pin, its menu and back ------------------------------------------
 
-/** Waits until it is so; the limit is for what hangs. */
-async function until(isSo, what) {
-  for (const begin = Date.now(); !(await isSo());) {
-    assert.ok(Date.now() - begin < 40_000, what);
-    await page.waitForTimeout(50);
-  }
-}
 const focusOn = () => page.evaluate(() => document.activeElement?.dataset.id ?? null);
 const onLane = async (id, why) => {
   await page

@@ -17,7 +17,10 @@ export interface Transport {
   packets: Packets[];
 }
 
-/** Sums over what the choice leaves open, transports by name. Each operator has a row for each size of packets, and says its own size and time in all of them. */
+/** What the profiler sums up as SDMA: beside them it would count twice. */
+const OF_SDMA = ["HCCS", "PCIE", "SIO"];
+
+/** Sums over what the choice leaves open, transports by name; no sum of others. Each operator has a row for each size of packets, and says its own size and time in all of them. */
 export function transportsOf(table: Table, choice: Choice): Transport[] {
   const [step, rank, op, group, transport, count] = [
     reader(table, "step"),
@@ -50,7 +53,9 @@ export function transportsOf(table: Table, choice: Choice): Transport[] {
       addPackets(sum.packets, { size_bytes: packet(row), n, time_ns: spent(row) ?? 0 });
     }
   }
-  const all = [...found.values()].filter((x) => x.size_bytes > 0 || x.packets.length > 0);
+  const used = [...found.values()].filter((x) => x.size_bytes > 0 || x.packets.length > 0);
+  const isSum = used.some((x) => OF_SDMA.includes(x.name));
+  const all = used.filter((x) => x.name !== "SDMA" || !isSum);
   all.forEach((x) => x.packets.sort((a, b) => a.size_bytes - b.size_bytes));
   return all.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
