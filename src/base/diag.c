@@ -61,6 +61,14 @@ bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind) {
     return d->places[kind][0][0] != '\0' && d->counts[kind] - d->repeats[kind] > PS_DIAG_PLACES;
 }
 
+bool ps_diag_is_empty(const ps_diag *d) {
+    uint64_t all = 0;
+    for (int k = 0; k < PS_N_ODDITIES; k++) {
+        all |= d->counts[k];
+    }
+    return all == 0;
+}
+
 static void merge_kind(ps_diag *into, const ps_diag *from, int k, const char *who) {
     into->counts[k] += from->counts[k];
     into->repeats[k] += from->repeats[k];

@@ -43,6 +43,8 @@ bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind);
 /* Adds `from` to `into`; places other than `who` itself get "who: " in front when it is not NULL. */
 void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who);
 
+bool ps_diag_is_empty(const ps_diag *d);
+
 /* What a second look at the same input found: of a kind whose places are the same, or a part of them, the larger count stands.
  * Other kinds are added. */
 void ps_diag_merge_look(ps_diag *into, const ps_diag *from);

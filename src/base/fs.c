@@ -129,6 +129,10 @@ ps_code ps_make_dirs(const char *path, ps_err *err) {
     if (path[0] == '\0') {
         return ps_fail_file(err, PS_NOT_FOUND, path, "an empty name is no directory");
     }
+    /* Mostly the last is the only one that is not there yet. */
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && ps_is_dir(path))) {
+        return PS_OK;
+    }
     ps_arena arena;
     ps_arena_init(&arena);
     char *copy = ps_arena_strndup(&arena, path, strlen(path));

@@ -113,14 +113,20 @@ enum { MAX_NAMED = 4, MAX_SENTENCES = 8, MAX_NUMBERS = 16 };
 
 /* The length of the number that stands here alone, 0: "16 operators" and "34 %", not "profiler_0.db" or "0.5". */
 static size_t number_at(const char *text, const char *at) {
+    if (*at < '0' || *at > '9') {
+        return 0;
+    }
     size_t n = strspn(at, "0123456789");
     bool begins = at == text || strchr(" (", at[-1]) != NULL;
     bool ends = strchr(" ,;:)%", at[n]) != NULL; /* or the text's end */
     return begins && ends && n < 19 ? n : 0;
 }
 
-/* Whether two sentences tell of one cause: they differ in nothing but numbers. */
+/* Whether two sentences tell of one cause: they differ in nothing but numbers. Mostly not even in those. */
 static bool is_same_cause(const char *one, const char *other) {
+    if (strcmp(one, other) == 0) {
+        return true;
+    }
     const char *a = one;
     const char *b = other;
     while (*a != '\0' && *b != '\0') {

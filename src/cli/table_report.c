@@ -53,6 +53,10 @@ static bool is_table_report_shown(const ps_table *t) {
     return t->home == PS_HOME_CLUSTER && wanted && t->n_rows > 0;
 }
 
+static bool is_listed(const ps_run *run, const ps_table *t) {
+    return run->n_analyses > MAX_ANALYSES_SHOWN && table_report_place_of(run, t) != NULL;
+}
+
 /* Two modes may make the same table. */
 static bool was_shown(const ps_run *run, size_t a, const ps_table *t) {
     for (size_t k = 0; k < a; k++) {
@@ -76,9 +80,7 @@ int ps_report_results(ps_cli *cli, const ps_run *run) {
         int64_t step = has_chart ? ps_chart_usual_step(result->chart) : 0;
         for (size_t i = 0; i < result->n_tables && status == PS_EXIT_OK; i++) {
             const ps_table *t = result->tables[i];
-            bool is_listed =
-                run->n_analyses > MAX_ANALYSES_SHOWN && table_report_place_of(run, t) != NULL;
-            if (is_table_report_shown(t) && !is_listed && !was_shown(run, a, t)) {
+            if (is_table_report_shown(t) && !is_listed(run, t) && !was_shown(run, a, t)) {
                 status =
                     t->to == 0 ? ps_cli_put_step_rows(cli, t, step) : put_first_rows(cli, run, t);
                 ps_cli_print(cli, "\n");

@@ -10,8 +10,8 @@ uint64_t ps_group_hash(const char *name) {
     uint32_t high = 0;
     size_t n = strlen(name);
     for (size_t i = 0; i < n;) {
-        size_t len = ps_utf8_len(name + i, n - i);
         uint32_t code = (unsigned char)name[i];
+        size_t len = code < 0x80 ? 1 : ps_utf8_len(name + i, n - i);
         if (len > 1) {
             code &= 0xFFu >> (len + 1);
             for (size_t k = 1; k < len; k++) {

@@ -146,8 +146,10 @@ static void map_analysis(ps_session *s, size_t a, size_t r, const ps_trace *trac
     in.derived = derived;
     void *partial = in.partial;
     ps_code code = ps_round_map(round, &in, &partial, &err);
-    ps_diag_merge_look(&report->diag, look);
-    *look = (ps_diag){0};
+    if (!ps_diag_is_empty(look)) { /* clearing it takes longer than most maps */
+        ps_diag_merge_look(&report->diag, look);
+        *look = (ps_diag){0};
+    }
     s->partials[a][r] = partial;
     s->took_part[a][r] = code == PS_OK;
     if (code == PS_NOTHING) {

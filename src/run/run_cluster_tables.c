@@ -1,5 +1,6 @@
 #include "run/run_cluster_tables.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/hash.h"
+#include "base/idmap.h"
 #include "model/lacks.h"
 #include "run/table_file.h"
 #include "write/table/sqlite.h"
@@ -83,24 +86,63 @@ static const char *target_of(ps_run *run, const ps_table *t, const char *dir, co
     return copy;
 }
 
-/* The place of the one that has the name already, or NULL. SQLite does not tell names apart by case. */
-static ps_written *find_taken(const ps_run *run, const ps_table *t, const char *path) {
-    for (size_t i = 0; i < run->n_written; i++) {
-        ps_written *w = &run->written[i];
-        if (strcmp(w->path, path) == 0 &&
-            (!ps_ends_with(path, DATABASE) || strcasecmp(w->table->name, t->name) == 0)) {
-            return w;
-        }
+/* What is planned so far. */
+typedef struct table_plan {
+    ps_run *run;
+    const ps_analysis *const *analyses;
+    ps_lang lang;
+    ps_idmap taken; /* hash of the name that a table has below the folder -> its row in run->written */
+} table_plan;
+
+/* SQLite does not tell names apart by case. */
+static uint64_t hash_of_target(const ps_table *t, const char *path) {
+    uint64_t hash = ps_hash64_seeded(path, strlen(path));
+    for (const char *p = ps_ends_with(path, DATABASE) ? t->name : ""; *p != '\0'; p++) {
+        hash = hash * 31 + (unsigned char)tolower((unsigned char)*p);
     }
-    return NULL;
+    return hash;
 }
 
-static ps_code plan_table(ps_lang lang, ps_run *run, const ps_analysis *const *analyses, size_t a,
-                          const ps_table *t, const char *path, ps_err *err) {
+static bool is_same_target(const ps_written *w, const ps_table *t, const char *path) {
+    return strcmp(w->path, path) == 0 &&
+           (!ps_ends_with(path, DATABASE) || strcasecmp(w->table->name, t->name) == 0);
+}
+
+/* The place of the one that has the name already; NULL where *free_hash is the key of a new one. */
+static ps_written *find_taken(const table_plan *plan, const ps_table *t, const char *path,
+                              uint64_t *free_hash) {
+    for (*free_hash = hash_of_target(t, path);; (*free_hash)++) {
+        uint32_t at = ps_idmap_get(&plan->taken, *free_hash);
+        if (at == PS_IDMAP_NONE || is_same_target(&plan->run->written[at], t, path)) {
+            return at != PS_IDMAP_NONE ? &plan->run->written[at] : NULL;
+        }
+    }
+}
+
+static ps_code note_disagreement(const table_plan *plan, size_t a, const ps_written *old,
+                                 const ps_table *t, ps_err *err) {
+    const char *written = plan->analyses[old->analysis]->name;
+    ps_buf text = {0};
+    ps_buf_addf(
+        &text,
+        PS_SAY(plan->lang,
+               "%s: %s and %s disagree about it, that of %s was written; run one at a time",
+               "%s：%s 与 %s 的结果不一致，写出的是 %s 的；请分别运行"),
+        t->name, written, plan->analyses[a]->name, written);
+    ps_code code = add_note(plan->run, &text, err);
+    ps_buf_fini(&text);
+    return code;
+}
+
+static ps_code plan_table(table_plan *plan, size_t a, const ps_table *t, const char *path,
+                          ps_err *err) {
+    ps_run *run = plan->run;
     ps_written new = {.analysis = a, .table = t, .path = path};
-    ps_written *old = find_taken(run, t, path);
+    uint64_t hash = 0;
+    ps_written *old = find_taken(plan, t, path, &hash);
     if (old == NULL) {
-        return PS_ADD(run->written, run->n_written, run->cap_written, 1 << 20, new)
+        return ps_idmap_put(&plan->taken, hash, (uint32_t)run->n_written) &&
+                       PS_ADD(run->written, run->n_written, run->cap_written, 1 << 20, new)
                    ? PS_OK
                    : ps_fail_nomem(err);
     }
@@ -111,21 +153,27 @@ static ps_code plan_table(ps_lang lang, ps_run *run, const ps_analysis *const *a
         *old = new;
         return PS_OK;
     }
-    ps_buf text = {0};
-    ps_buf_addf(
-        &text,
-        PS_SAY(lang, "%s: %s and %s disagree about it, that of %s was written; run one at a time",
-               "%s：%s 与 %s 的结果不一致，写出的是 %s 的；请分别运行"),
-        t->name, analyses[old->analysis]->name, analyses[a]->name, analyses[old->analysis]->name);
-    ps_code code = t->n_rows > 0 ? add_note(run, &text, err) : PS_OK;
-    ps_buf_fini(&text);
-    return code;
+    return t->n_rows > 0 ? note_disagreement(plan, a, old, t, err) : PS_OK;
 }
 
-/* The nearest folder that exists; NULL when memory is out. */
-static const char *existing_folder(ps_arena *arena, const char *path) {
+/* A folder that was looked at: whether results can be written into it, or into what is made in its place where it is not there. */
+typedef struct target_folder {
+    const char *path; /* NULL: none */
+    bool is_missing;  /* then all below it was looked at, too */
+} target_folder;
+
+static bool was_looked_at(const target_folder *f, const char *path) {
+    size_t n = f->path != NULL ? strlen(f->path) : 0;
+    return f->path != NULL && strncmp(path, f->path, n) == 0 &&
+           (path[n] == '\0' || (f->is_missing && path[n] == '/'));
+}
+
+/* The nearest folder that exists; NULL when memory is out. Notes in *f what is looked at with it. */
+static const char *existing_folder(ps_arena *arena, const char *path, target_folder *f) {
     const char *dir = path;
+    *f = (target_folder){.path = path};
     while (dir != NULL && !ps_is_dir(dir) && strcmp(dir, ".") != 0 && strcmp(dir, "/") != 0) {
+        *f = (target_folder){.path = dir, .is_missing = true};
         dir = ps_path_dir(arena, dir);
     }
     return dir;
@@ -133,22 +181,23 @@ static const char *existing_folder(ps_arena *arena, const char *path) {
 
 static ps_code check_targets(ps_run *run, const char *dir, ps_err *err) {
     const char *locked = NULL;
-    bool is_checked = false;
+    const char *database = NULL; /* the one for all that are in it */
+    target_folder looked = {0};
     ps_code code = PS_OK;
     for (size_t i = 0; i < run->n_written && locked == NULL && code == PS_OK; i++) {
         const char *path = run->written[i].path;
-        bool is_database = ps_ends_with(path, DATABASE);
         const char *folder = ps_path_dir(&run->arena, path);
-        folder = folder != NULL ? existing_folder(&run->arena, folder) : NULL;
+        if (folder != NULL && !was_looked_at(&looked, folder)) {
+            folder = existing_folder(&run->arena, folder, &looked);
+            locked = folder != NULL && ps_is_readonly(folder) ? folder : NULL;
+        }
         if (folder == NULL) {
             return ps_fail_nomem(err);
         }
-        locked = ps_is_readonly(folder)                                    ? folder
-                 : is_database && ps_is_file(path) && ps_is_readonly(path) ? path
-                                                                           : NULL;
-        if (is_database && !is_checked) { /* the one for all that are in it */
-            code = ps_sqlite_check_results(path, err);
-            is_checked = true;
+        if (locked == NULL && database == NULL && ps_ends_with(path, DATABASE)) {
+            database = path;
+            locked = ps_is_file(path) && ps_is_readonly(path) ? path : NULL;
+            code = locked == NULL ? ps_sqlite_check_results(path, err) : PS_OK;
         }
     }
     if (code == PS_OK && locked != NULL) {
@@ -161,24 +210,31 @@ static ps_code check_targets(ps_run *run, const char *dir, ps_err *err) {
     return code;
 }
 
+static ps_code plan_analysis(table_plan *plan, size_t a, const char *dir, ps_export type,
+                             ps_err *err) {
+    const ps_result *result = &plan->run->results[a];
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < result->n_tables; i++) {
+        const ps_table *t = result->tables[i];
+        if (is_cluster_table_wanted(t, type)) {
+            const char *path = target_of(plan->run, t, dir, plan->analyses[a]->folder, type);
+            code = path != NULL ? plan_table(plan, a, t, path, err) : ps_fail_nomem(err);
+        }
+    }
+    return code;
+}
+
 ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
                                const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
     const char *base = opts->out_dir != NULL ? opts->out_dir : cluster->root;
     const char *dir = ps_path_join(&run->arena, base, PS_OUTPUT_FOLDER);
     ps_code code = dir != NULL ? PS_OK : ps_fail_nomem(err);
+    table_plan plan = {.run = run, .analyses = analyses, .lang = opts->analysis.lang};
     for (size_t a = 0; code == PS_OK && a < run->n_analyses; a++) {
-        const ps_result *result = &run->results[a];
         bool is_idle = run->n_took_part[a] == 0; /* what an earlier run left stays */
-        for (size_t i = 0; code == PS_OK && !is_idle && i < result->n_tables; i++) {
-            const ps_table *t = result->tables[i];
-            if (is_cluster_table_wanted(t, opts->export_type)) {
-                const char *path = target_of(run, t, dir, analyses[a]->folder, opts->export_type);
-                code = path != NULL
-                           ? plan_table(opts->analysis.lang, run, analyses, a, t, path, err)
-                           : ps_fail_nomem(err);
-            }
-        }
+        code = is_idle ? PS_OK : plan_analysis(&plan, a, dir, opts->export_type, err);
     }
+    ps_idmap_fini(&plan.taken);
     return code == PS_OK ? check_targets(run, dir, err) : code;
 }
 
@@ -210,26 +266,21 @@ static ps_code list_lacks_file(ps_run *run, const ps_written *w, ps_table_file *
     return PS_OK;
 }
 
-/* The first of the mode's in that database, or of its plain files in that folder. */
-static bool is_first_of_mode(const ps_run *run, size_t i) {
-    const ps_written *w = &run->written[i];
-    bool is_first = true;
-    for (size_t k = 0; k < i; k++) {
-        const ps_written *other = &run->written[k];
-        is_first =
-            is_first && (other->analysis != w->analysis || is_book(other->path) ||
-                         ps_ends_with(other->path, DATABASE) != ps_ends_with(w->path, DATABASE));
-    }
+/* The first of the mode's in the database, or of its plain files in the folder. `seen`: [analysis], of those before. */
+static bool is_first_of_mode(const ps_written *w, bool *seen) {
+    bool is_first = !seen[w->analysis] && !is_book(w->path);
+    seen[w->analysis] = seen[w->analysis] || is_first;
     return is_first;
 }
 
-/* The database first, since it takes longest. Makes the folders. `files` and `tables` have room for all. */
+/* The database first, since it takes longest. Makes the folders. `files` and `tables` have room for all, `seen` for a flag of each mode. */
 static ps_code list_cluster_files(ps_run *run, ps_table_file *files, size_t *n,
-                                  const ps_table **tables, ps_err *err) {
+                                  const ps_table **tables, bool *seen, ps_err *err) {
     size_t n_tables = 0;
     ps_code code = PS_OK;
     *n = 0;
     for (int in_database = 1; in_database >= 0; in_database--) {
+        memset(seen, 0, run->n_analyses * sizeof *seen);
         for (size_t i = 0; i < run->n_written && code == PS_OK; i++) {
             const ps_written *w = &run->written[i];
             if (ps_ends_with(w->path, DATABASE) != (in_database == 1)) {
@@ -243,13 +294,13 @@ static ps_code list_cluster_files(ps_run *run, ps_table_file *files, size_t *n,
             const ps_table *lacks = run->lacks_of[w->analysis];
             tables[n_tables++] = w->table;
             files[*n - 1].n_tables++;
-            bool is_inside = in_database == 1 ? is_first_of_mode(run, i)
-                                              : is_book(w->path) && ps_lacks_any(lacks);
+            bool is_first = is_first_of_mode(w, seen);
+            bool is_inside =
+                in_database == 1 ? is_first : is_book(w->path) && ps_lacks_any(lacks);
             if (is_inside) {
                 tables[n_tables++] = lacks;
                 files[*n - 1].n_tables++;
-            } else if (code == PS_OK && in_database == 0 && !is_book(w->path) &&
-                       is_first_of_mode(run, i)) {
+            } else if (code == PS_OK && in_database == 0 && is_first) {
                 code = list_lacks_file(run, w, files, n, &tables[n_tables++], err);
             }
         }
@@ -298,9 +349,11 @@ static ps_code note_losses(ps_lang lang, ps_run *run, const ps_table_file *file,
 ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *err) {
     ps_table_file *files = ps_calloc(2 * run->n_written + 1, sizeof *files);
     const ps_table **tables = ps_calloc(2 * run->n_written + 1, sizeof *tables);
+    bool *seen = ps_calloc(run->n_analyses + 1, sizeof *seen);
     size_t n = 0;
-    ps_code code = files != NULL && tables != NULL ? list_cluster_files(run, files, &n, tables, err)
-                                                   : ps_fail_nomem(err);
+    ps_code code = files != NULL && tables != NULL && seen != NULL
+                       ? list_cluster_files(run, files, &n, tables, seen, err)
+                       : ps_fail_nomem(err);
     if (code == PS_OK) {
         ps_table_files_write(files, n, opts->n_threads);
     }
@@ -313,5 +366,6 @@ ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *er
     }
     ps_free(files);
     ps_free(tables);
+    ps_free(seen);
     return code;
 }

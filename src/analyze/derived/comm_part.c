@@ -15,9 +15,11 @@
 void ps_comm_key(const char *group, char *out, size_t size) {
     size_t n = strlen(group);
     bool is_number = n < PS_COMM_KEY_SIZE && strspn(group, "0123456789") == n;
-    char digits[PS_COMM_KEY_SIZE];
-    ps_group_hash_text(group, digits);
-    (void)snprintf(out, size, "%s", is_number ? group : digits);
+    if (is_number) {
+        (void)snprintf(out, size, "%s", group);
+    } else {
+        ps_group_hash_text(group, out);
+    }
 }
 
 /* --- groups --------------------------------------------------------------------------------------------------- */

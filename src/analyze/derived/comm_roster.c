@@ -48,44 +48,40 @@ static bool note_roster(building *b, const char *key, const char *id, bool is_p2
     return true;
 }
 
-static bool note_part(building *b, const ps_comm_part *part, int64_t rank) {
-    const ps_comm_tables *t = &part->tables;
-    for (size_t i = 0; i < t->n_times; i++) {
-        if (!note_roster(b, ps_comm_tables_text(t, t->times[i].group), "", t->times[i].is_p2p,
-                         rank)) {
-            return false;
-        }
+static bool note_times(building *b, const ps_comm_tables *t, int64_t rank) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->n_times; i++) {
+        ok = note_roster(b, ps_comm_tables_text(t, t->times[i].group), "", t->times[i].is_p2p, rank);
     }
-    for (size_t i = 0; t->n_times == 0 && i < part->list.n; i++) {
-        const ps_comm_op *op = &part->list.ops[i];
-        char key[PS_COMM_KEY_SIZE];
-        const char *group = ps_comm_text(&part->list, op->look->group);
-        ps_comm_key(group, key, sizeof key);
-        if (!ps_str_is_none(op->look->group) &&
-            !note_roster(b, key, group, op->look->is_p2p, rank)) {
-            return false;
-        }
-    }
-    return true;
+    return ok;
 }
 
 /* Statistics know a communicator by its hash only; operators have its name. */
-static bool index_names(ps_comm_roster *r, const ps_comm_list *list) {
-    bool *seen = ps_calloc(list->strings.n + 1, sizeof *seen);
+static bool index_name(ps_comm_roster *r, const char *name, const char *key) {
+    ps_str key_id = keep_roster(r, key);
+    ps_str name_id = keep_roster(r, name);
+    return !ps_str_is_none(key_id) && !ps_str_is_none(name_id) &&
+           (strcmp(name, key) == 0 || ps_idmap_put(&r->names, key_id.id, name_id.id));
+}
+
+/* Each group of the operators is looked at once, and once more where it also sends and receives. Their ranks count where there are no
+ * statistics. */
+static bool note_list(building *b, const ps_comm_list *list, bool has_times, int64_t rank) {
+    uint8_t *seen = ps_calloc(list->strings.n + 1, sizeof *seen);
     bool ok = seen != NULL;
     for (size_t i = 0; ok && i < list->n; i++) {
-        ps_str group = list->ops[i].look->group;
-        if (ps_str_is_none(group) || seen[group.id]) {
+        const ps_comm_look *look = list->ops[i].look;
+        uint8_t bit = look->is_p2p ? 2 : 1;
+        if (ps_str_is_none(look->group) || (seen[look->group.id] & bit) != 0) {
             continue;
         }
-        seen[group.id] = true;
+        bool is_new = seen[look->group.id] == 0;
+        seen[look->group.id] |= bit;
         char key[PS_COMM_KEY_SIZE];
-        const char *name = ps_comm_text(list, group);
+        const char *name = ps_comm_text(list, look->group);
         ps_comm_key(name, key, sizeof key);
-        ps_str key_id = keep_roster(r, key);
-        ps_str name_id = keep_roster(r, name);
-        ok = !ps_str_is_none(key_id) && !ps_str_is_none(name_id) &&
-             (strcmp(name, key) == 0 || ps_idmap_put(&r->names, key_id.id, name_id.id));
+        ok = (!is_new || index_name(b->r, name, key)) &&
+             (has_times || note_roster(b, key, name, look->is_p2p, rank));
     }
     ps_free(seen);
     return ok;
@@ -152,8 +148,10 @@ ps_code ps_comm_roster_build(const ps_reduce_input *in, ps_comm_roster *out, ps_
     bool ok = ps_strpool_init(&out->strings);
     for (size_t i = 0; ok && i < in->n_ranks; i++) {
         const ps_comm_part *part = in->partials[i];
-        ok = part == NULL || (index_facts(out, part) && index_names(out, &part->list) &&
-                              note_part(&b, part, in->ranks[i].rank));
+        int64_t rank = in->ranks[i].rank;
+        ok = part == NULL ||
+             (index_facts(out, part) && note_times(&b, &part->tables, rank) &&
+              note_list(&b, &part->list, part->tables.n_times > 0, rank));
     }
     for (size_t i = 0; ok && i < out->n; i++) {
         ok = complete_roster(out, &out->groups[i]);

@@ -65,15 +65,18 @@ void ps_call_tree_fini(ps_call_tree *t) {
     *t = (ps_call_tree){0};
 }
 
+static void add_call_times(int64_t to[PS_N_CALL_TIMES], const int64_t from[PS_N_CALL_TIMES]) {
+    for (int k = 0; k < PS_N_CALL_TIMES; k++) {
+        to[k] = ps_i64_plus(to[k], from[k]);
+    }
+}
+
 static void add_call_totals(ps_call_tree *t) {
     for (size_t i = 0; i < t->n; i++) {
         memcpy(t->nodes[i].total_ns, t->nodes[i].self_ns, sizeof t->nodes[i].total_ns);
     }
     for (size_t i = t->n; i-- > 1;) {
-        ps_call_node *parent = &t->nodes[t->nodes[i].parent];
-        for (int k = 0; k < PS_N_CALL_TIMES; k++) {
-            parent->total_ns[k] = ps_i64_plus(parent->total_ns[k], t->nodes[i].total_ns[k]);
-        }
+        add_call_times(t->nodes[t->nodes[i].parent].total_ns, t->nodes[i].total_ns);
     }
 }
 
@@ -365,12 +368,6 @@ static ps_str name_from(ps_call_tree *t, const ps_call_tree *from, ps_str name) 
                           ps_strpool_len(&from->names, name));
 }
 
-static void add_call_self(ps_call_node *to, const ps_call_node *from) {
-    for (int k = 0; k < PS_N_CALL_TIMES; k++) {
-        to->self_ns[k] = ps_i64_plus(to->self_ns[k], from->self_ns[k]);
-    }
-}
-
 bool ps_call_tree_add(ps_call_tree *t, const ps_call_tree *other) {
     uint32_t *there = new_places(other->n);
     bool ok = there != NULL && begin_calls(t);
@@ -380,13 +377,13 @@ bool ps_call_tree_add(ps_call_tree *t, const ps_call_tree *other) {
             i == 0 ? 0 : call_child(t, there[x->parent], name_from(t, other, x->name), x->kind);
         ok = there[i] != PS_NONE;
         if (ok) {
-            add_call_self(&t->nodes[there[i]], x);
+            add_call_times(t->nodes[there[i]].self_ns, x->self_ns);
+            add_call_times(t->nodes[there[i]].total_ns, x->total_ns);
             t->nodes[there[i]].n += x->n;
             take_longest(&t->nodes[there[i]], x);
         }
     }
     ps_free(there);
-    add_call_totals(t);
     return ok;
 }
 
@@ -406,7 +403,7 @@ bool ps_call_tree_turned(ps_call_tree *t, const ps_call_tree *from, uint32_t *la
             }
         }
         if (ok && x->n > 0) {
-            add_call_self(&t->nodes[place], x);
+            add_call_times(t->nodes[place].self_ns, x->self_ns);
         }
         if (last != NULL) {
             last[i] = x->n > 0 ? place : PS_NONE;

@@ -6,6 +6,8 @@
  * one. */
 #include "analyze/whatif/job_lanes.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/threads.h"
 
@@ -101,33 +103,56 @@ typedef struct lane_asking {
     bool failed; /* memory is out, on some thread */
 } lane_asking;
 
+/* Cells have no chunks. */
 static bool has_lane(const ps_job_question *q) {
-    return q->n_scaled == 0 && q->computing == NULL && !q->is_alike;
-}
-
-static bool takes_own(const ps_job_question *q, const ps_job_op *op) {
-    bool in = false;
-    for (size_t p = 0; !in && p < q->n_parts; p++) {
-        in = ps_job_part_has(&q->parts[p], op);
+    bool has_chunk = false;
+    for (size_t p = 0; p < q->n_parts; p++) {
+        has_chunk = has_chunk || q->parts[p].chunk_from_1 > 0;
     }
-    return in != q->inverted;
+    return q->n_scaled == 0 && q->computing == NULL && !q->is_alike && !has_chunk;
 }
 
+/* What the ops of a cell take under question k: what was measured, or what is usual. */
+static void put_own(lane_batch *b, size_t cell, size_t k, bool own) {
+    uint64_t *word = &b->own[cell * ps_lane_words(b->n) + k / 64];
+    *word = (*word & ~(1ULL << k % 64)) | (uint64_t)own << k % 64;
+}
+
+static void fill_part(lane_batch *b, size_t n_workers, size_t k, const ps_job_part *part, bool own) {
+    uint32_t kinds = part->kinds != 0 ? part->kinds : UINT32_MAX;
+    for (size_t worker = 0; worker < n_workers; worker++) {
+        for (size_t kind = 0;
+             kind < PS_LANE_KINDS && (part->workers == NULL || part->workers[worker]); kind++) {
+            if ((kinds >> kind & 1) != 0) {
+                put_own(b, worker * PS_LANE_KINDS + kind, k, own);
+            }
+        }
+    }
+}
+
+/* First what holds outside of the parts, for all questions at once: a question is mostly about a few workers. */
 static bool fill_batch(const ps_job_steps *js, lane_batch *b) {
     size_t words = ps_lane_words(b->n);
     size_t n_cells = js->n_workers * PS_LANE_KINDS;
-    b->own = ps_calloc(n_cells * words + 1, sizeof *b->own);
+    b->own = ps_calloc((n_cells + 1) * words, sizeof *b->own);
     b->ends_ns = ps_calloc(js->n_steps * b->n + 1, sizeof *b->ends_ns);
     b->is_exact = true;
-    for (size_t cell = 0; b->own != NULL && cell < n_cells; cell++) {
-        const ps_job_op op = {.worker = (uint32_t)(cell / PS_LANE_KINDS),
-                              .kind = (uint8_t)(cell % PS_LANE_KINDS)};
-        for (size_t k = 0; k < b->n; k++) {
-            bool own = b->has_own_durations || takes_own(&b->asked[k]->question, &op);
-            b->own[cell * words + k / 64] |= (uint64_t)own << k % 64;
+    if (b->own == NULL || b->ends_ns == NULL) {
+        return false;
+    }
+    for (size_t k = 0; k < b->n; k++) {
+        put_own(b, n_cells, k, b->has_own_durations || b->asked[k]->question.inverted);
+    }
+    for (size_t cell = 0; cell < n_cells; cell++) {
+        memcpy(&b->own[cell * words], &b->own[n_cells * words], words * sizeof *b->own);
+    }
+    for (size_t k = 0; k < b->n && !b->has_own_durations; k++) {
+        const ps_job_question *q = &b->asked[k]->question;
+        for (size_t p = 0; p < q->n_parts; p++) {
+            fill_part(b, js->n_workers, k, &q->parts[p], !q->inverted);
         }
     }
-    return b->own != NULL && b->ends_ns != NULL;
+    return true;
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------------- */
