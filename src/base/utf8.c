@@ -121,8 +121,10 @@ void ps_utf8_drop_pieces(char *text) {
     size_t n = strlen(text);
     size_t kept = 0;
     for (size_t at = 0; at < n;) {
-        size_t bytes = ps_utf8_len(text + at, n - at);
-        memmove(text + kept, text + at, bytes);
+        size_t bytes = (unsigned char)text[at] < 0x80 ? 1 : ps_utf8_len(text + at, n - at);
+        if (kept < at) {
+            memmove(text + kept, text + at, bytes);
+        }
         kept += bytes;
         at += bytes > 0 ? bytes : 1;
     }

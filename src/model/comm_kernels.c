@@ -79,7 +79,7 @@ static void add_comm_rule_part(path *p, const char *text, size_t n) {
     p->parts[p->n++] = (part){text, n};
 }
 
-static const char *const UNNAMED = "(anonymous namespace)";
+static const char UNNAMED[] = "(anonymous namespace)";
 
 /* What stands before the parameters, behind the type of the result, without template arguments. */
 static void read_demangled(const char *name, path *out) {
@@ -87,9 +87,8 @@ static void read_demangled(const char *name, path *out) {
     size_t depth = 0;
     const char *at = name;
     for (; *at != '\0'; at++) {
-        size_t unnamed = strlen(UNNAMED);
-        if (depth == 0 && strncmp(at, UNNAMED, unnamed) == 0) {
-            at += unnamed - 1;
+        if (depth == 0 && *at == UNNAMED[0] && strncmp(at, UNNAMED, strlen(UNNAMED)) == 0) {
+            at += strlen(UNNAMED) - 1;
             from = at + 1;
         } else if (*at == '<') {
             add_comm_rule_part(out, from, depth == 0 ? (size_t)(at - from) : 0);
@@ -116,7 +115,8 @@ static void read_demangled(const char *name, path *out) {
 }
 
 static void read_plain_path(const char *name, path *out) {
-    *out = (path){.n = 0};
+    out->n = 0; /* parts are many, and those beyond are never looked at */
+    out->is_cut = false;
     read_demangled(name, out);
     part *last = out->n > 0 ? &out->parts[out->n - 1] : NULL;
     if (last != NULL && last->n > 3 && memcmp(last->text + last->n - 3, ".kd", 3) == 0) {
@@ -140,7 +140,8 @@ static bool matches_at(const path *pattern, const path *name, size_t from) {
 }
 
 static void read_pattern(const char *text, path *out) {
-    *out = (path){.n = 0};
+    out->n = 0;
+    out->is_cut = false;
     for (const char *end; *text != '\0'; text = *end == '\0' ? end : end + 2) {
         end = strstr(text, "::");
         end = end != NULL ? end : text + strlen(text);
@@ -234,7 +235,7 @@ static const char *behind_library(const char *name) {
                                             "ucc",  "hcom", "c10d", "dist", "fake", "torch"};
     for (size_t i = 0; i < N(LIBRARIES);) {
         size_t n = strlen(LIBRARIES[i]);
-        bool is_it = strncasecmp(name, LIBRARIES[i], n) == 0;
+        bool is_it = (name[0] | 0x20) == LIBRARIES[i][0] && strncasecmp(name, LIBRARIES[i], n) == 0;
         name += is_it ? n + strspn(name + n, ":_.") : 0;
         i = is_it ? 0 : i + 1;
     }
@@ -283,7 +284,8 @@ ps_comm_what ps_comm_of_call(const char *name) {
     char word[64];
     plain_word(behind_library(name), word, sizeof word);
     for (size_t i = 0; i < N(WORDS); i++) {
-        if (strncmp(word, WORDS[i].word, strlen(WORDS[i].word)) == 0) {
+        if (word[0] == WORDS[i].word[0] &&
+            strncmp(word, WORDS[i].word, strlen(WORDS[i].word)) == 0) {
             return WORDS[i].what;
         }
     }

@@ -280,10 +280,10 @@ static bool read_letter(reading *r) {
 }
 
 const char *ps_kernel_name_plain(const char *name, char out[PS_KERNEL_NAME_BYTES]) {
-    reading r = {.at = name, .out = out};
     if (strncmp(name, "_Z", 2) != 0) {
         return name;
     }
+    reading r = {.at = name, .out = out};
     out[0] = '\0';
     r.at += 2;
     r.at += strncmp(r.at, "TS", 2) == 0 ? 2 : 0; /* SYCL names a kernel by a type */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/derived/derived.h"
+#include "analyze/derived/job_skew.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/spill.h"
@@ -322,7 +323,8 @@ static ps_code reduce_analysis(ps_session *s, size_t a, ps_err *err) {
                           .shared = s->shared[a],
                           .result = &s->run->results[a],
                           .before = s->run->results,
-                          .n_before = a};
+                          .n_before = a,
+                          .job_skew = s->job_skew};
     void *shared = s->shared[a];
     ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
     if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {
@@ -393,7 +395,10 @@ static ps_code reduce_all(ps_session *s, ps_err *err) {
 /* Lists of all ranks and tables are large, and stay. */
 static ps_code reduce_round(ps_session *s, ps_err *err) {
     bool before = ps_spill_keep(true);
-    ps_code code = reduce_all(s, err);
+    s->job_skew = ps_job_skew_new();
+    ps_code code = s->job_skew != NULL ? reduce_all(s, err) : ps_fail_nomem(err);
+    ps_job_skew_free(s->job_skew);
+    s->job_skew = NULL;
     (void)ps_spill_keep(before);
     return code;
 }

@@ -91,7 +91,8 @@ typedef struct table_plan {
     ps_run *run;
     const ps_analysis *const *analyses;
     ps_lang lang;
-    ps_idmap taken; /* hash of the name that a table has below the folder -> its row in run->written */
+    ps_idmap
+        taken; /* hash of the name that a table has below the folder -> its row in run->written */
 } table_plan;
 
 /* SQLite does not tell names apart by case. */
@@ -123,12 +124,11 @@ static ps_code note_disagreement(const table_plan *plan, size_t a, const ps_writ
                                  const ps_table *t, ps_err *err) {
     const char *written = plan->analyses[old->analysis]->name;
     ps_buf text = {0};
-    ps_buf_addf(
-        &text,
-        PS_SAY(plan->lang,
-               "%s: %s and %s disagree about it, that of %s was written; run one at a time",
-               "%s：%s 与 %s 的结果不一致，写出的是 %s 的；请分别运行"),
-        t->name, written, plan->analyses[a]->name, written);
+    ps_buf_addf(&text,
+                PS_SAY(plan->lang,
+                       "%s: %s and %s disagree about it, that of %s was written; run one at a time",
+                       "%s：%s 与 %s 的结果不一致，写出的是 %s 的；请分别运行"),
+                t->name, written, plan->analyses[a]->name, written);
     ps_code code = add_note(plan->run, &text, err);
     ps_buf_fini(&text);
     return code;
@@ -295,8 +295,7 @@ static ps_code list_cluster_files(ps_run *run, ps_table_file *files, size_t *n,
             tables[n_tables++] = w->table;
             files[*n - 1].n_tables++;
             bool is_first = is_first_of_mode(w, seen);
-            bool is_inside =
-                in_database == 1 ? is_first : is_book(w->path) && ps_lacks_any(lacks);
+            bool is_inside = in_database == 1 ? is_first : is_book(w->path) && ps_lacks_any(lacks);
             if (is_inside) {
                 tables[n_tables++] = lacks;
                 files[*n - 1].n_tables++;

@@ -25,9 +25,10 @@ typedef struct ps_session {
     void ***
         replaced; /* [analysis][rank * n_rounds + round]: partials in whose place others were taken; what a reduce
                                 * left may point into them */
-    bool **took_part;          /* [analysis][rank]: its last map had something to do */
-    void **shared;             /* [analysis] */
-    ps_analysis_opts *opts_of; /* [analysis] */
+    bool **took_part;             /* [analysis][rank]: its last map had something to do */
+    void **shared;                /* [analysis] */
+    struct ps_job_skew *job_skew; /* while a round is reduced */
+    ps_analysis_opts *opts_of;    /* [analysis] */
     size_t round, n_rounds;
     size_t n_own;   /* ranks that are read in this process, one beside the other */
     uint32_t needs; /* of this round, all analyses together */

@@ -1,5 +1,6 @@
 #include "support/small_runs.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/job_skew.h"
 
 #include <string.h>
 
@@ -97,8 +98,12 @@ void small_run_mode(small_run *o, const char *mode, ps_trace *const *traces, siz
                               .n_ranks = n,
                               .opts = opts != NULL ? opts : &usual,
                               .shared = shared,
-                              .result = &o->result};
-        o->code = round->reduce != NULL ? round->reduce(&in, &shared, &o->err) : PS_OK;
+                              .result = &o->result,
+                              .job_skew = ps_job_skew_new()};
+        o->code = in.job_skew == NULL     ? PS_NOMEM
+                  : round->reduce != NULL ? round->reduce(&in, &shared, &o->err)
+                                          : PS_OK;
+        ps_job_skew_free(in.job_skew);
         if (o->code == PS_OK) {
             o->code = travel(analysis, analysis->archive_shared, &shared, &o->err);
         }

@@ -6,6 +6,7 @@
 
 #include "analyze/core/analysis.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/job_skew.h"
 #include "support/profile.h"
 #include "write/out/writers.h"
 
@@ -143,8 +144,11 @@ static ps_code run(job *j, const ps_analysis *a, const ps_result *baseline, ps_r
                               .n_ranks = N_RANKS,
                               .opts = &opts,
                               .shared = shared,
-                              .result = out};
+                              .result = out,
+                              .job_skew = ps_job_skew_new()};
+        assert_non_null(in.job_skew);
         code = a->rounds[k].reduce != NULL ? a->rounds[k].reduce(&in, &shared, NULL) : PS_OK;
+        ps_job_skew_free(in.job_skew);
     }
     for (int r = 0; r < N_RANKS; r++) {
         if (partials[r] != NULL && a->free_partial != NULL) {

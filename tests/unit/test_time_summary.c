@@ -5,6 +5,7 @@
 
 #include "analyze/core/analysis.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/job_skew.h"
 #include "base/alloc.h"
 #include "support/profile.h"
 
@@ -70,8 +71,11 @@ static ps_code run(job *j, const ps_analysis *a) {
                           .diags = j->pdiags,
                           .n_ranks = 2,
                           .opts = &j->opts,
-                          .result = &j->result};
+                          .result = &j->result,
+                          .job_skew = ps_job_skew_new()};
+    code = in.job_skew == NULL ? PS_NOMEM : code;
     code = code == PS_OK ? a->rounds[0].reduce(&in, &shared, &err) : code;
+    ps_job_skew_free(in.job_skew);
     for (size_t r = 0; r < 2; r++) {
         a->free_partial(j->partials[r]);
         j->partials[r] = NULL;

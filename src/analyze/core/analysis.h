@@ -78,6 +78,7 @@ typedef struct ps_reduce_input {
     const ps_result *
         before; /* of the analyses that stand before this one in the run, as far as their rounds have come */
     size_t n_before;
+    struct ps_job_skew *job_skew; /* derived/job_skew.h, kept for all analyses of this reduce */
 } ps_reduce_input;
 
 typedef struct ps_round {

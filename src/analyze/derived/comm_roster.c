@@ -51,7 +51,8 @@ static bool note_roster(building *b, const char *key, const char *id, bool is_p2
 static bool note_times(building *b, const ps_comm_tables *t, int64_t rank) {
     bool ok = true;
     for (size_t i = 0; ok && i < t->n_times; i++) {
-        ok = note_roster(b, ps_comm_tables_text(t, t->times[i].group), "", t->times[i].is_p2p, rank);
+        ok =
+            note_roster(b, ps_comm_tables_text(t, t->times[i].group), "", t->times[i].is_p2p, rank);
     }
     return ok;
 }
@@ -149,9 +150,8 @@ ps_code ps_comm_roster_build(const ps_reduce_input *in, ps_comm_roster *out, ps_
     for (size_t i = 0; ok && i < in->n_ranks; i++) {
         const ps_comm_part *part = in->partials[i];
         int64_t rank = in->ranks[i].rank;
-        ok = part == NULL ||
-             (index_facts(out, part) && note_times(&b, &part->tables, rank) &&
-              note_list(&b, &part->list, part->tables.n_times > 0, rank));
+        ok = part == NULL || (index_facts(out, part) && note_times(&b, &part->tables, rank) &&
+                              note_list(&b, &part->list, part->tables.n_times > 0, rank));
     }
     for (size_t i = 0; ok && i < out->n; i++) {
         ok = complete_roster(out, &out->groups[i]);

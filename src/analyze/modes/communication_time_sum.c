@@ -10,6 +10,7 @@
 #include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
+#include "analyze/derived/job_skew.h"
 #include "analyze/modes/communication_group_map.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -186,17 +187,15 @@ static ps_code find_waits(const ps_reduce_input *in, const ps_comm_list *const *
     for (size_t i = 0; i < n; i++) {
         w->block[i] = -1;
     }
-    ps_skew skew;
-    ps_skew_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
-    ps_code code = ps_skew_measure(&input, &skew, err);
-    for (size_t i = 0; code == PS_OK && i < skew.n_collectives; i++) {
-        take_comm_time_collective(w, &skew, &skew.collectives[i], lists);
+    const ps_skew *skew = NULL;
+    ps_code code = ps_job_skew_of(in, (ps_comm_part *const *)in->partials, -1, &skew, err);
+    for (size_t i = 0; code == PS_OK && i < skew->n_collectives; i++) {
+        take_comm_time_collective(w, skew, &skew->collectives[i], lists);
     }
-    for (size_t i = 0; code == PS_OK && i < skew.n_receives; i++) {
-        const ps_skew_receive *r = &skew.receives[i];
+    for (size_t i = 0; code == PS_OK && i < skew->n_receives; i++) {
+        const ps_skew_receive *r = &skew->receives[i];
         w->of_rank[r->receiver][r->receive_op] = r->waited_ns;
     }
-    ps_skew_fini(&skew);
     return code;
 }
 

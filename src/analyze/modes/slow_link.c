@@ -11,6 +11,7 @@
 
 #include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
+#include "analyze/derived/job_skew.h"
 #include "analyze/derived/slow_link_matrix.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
@@ -75,22 +76,19 @@ static bool take_slow_link_collective(finding *f, const ps_skew *skew,
 }
 
 static ps_code take_all_slow_link(finding *f, ps_err *err) {
-    ps_skew skew;
-    ps_skew_input input = {
-        .lists = f->lists, .ranks = f->in->ranks, .n_ranks = f->in->n_ranks, .step = -1};
-    ps_code code = ps_skew_measure(&input, &skew, err);
+    const ps_skew *skew = NULL;
+    ps_code code = ps_job_skew_of(f->in, (ps_comm_part *const *)f->in->partials, -1, &skew, err);
     if (code == PS_OK) {
-        f->samples = ps_calloc(skew.n_parts + 1, sizeof *f->samples);
-        f->values = ps_calloc(skew.n_parts + 1, sizeof *f->values);
-        f->classes = ps_calloc(skew.n_parts + 1, sizeof *f->classes);
+        f->samples = ps_calloc(skew->n_parts + 1, sizeof *f->samples);
+        f->values = ps_calloc(skew->n_parts + 1, sizeof *f->values);
+        f->classes = ps_calloc(skew->n_parts + 1, sizeof *f->classes);
         bool ok = ps_strpool_init(&f->texts) && f->samples != NULL && f->values != NULL &&
                   f->classes != NULL;
-        for (size_t i = 0; ok && i < skew.n_collectives; i++) {
-            ok = take_slow_link_collective(f, &skew, &skew.collectives[i]);
+        for (size_t i = 0; ok && i < skew->n_collectives; i++) {
+            ok = take_slow_link_collective(f, skew, &skew->collectives[i]);
         }
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
-    ps_skew_fini(&skew);
     return code;
 }
 

@@ -10,6 +10,7 @@
 #include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
+#include "analyze/derived/job_skew.h"
 #include "analyze/stats/dixon.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
@@ -35,7 +36,7 @@ typedef struct judging {
     const ps_reduce_input *in;
     ps_comm_roster roster; /* for the names of groups */
     const ps_comm_list *const *lists;
-    ps_skew skew;
+    const ps_skew *skew;
     int64_t *durations; /* room for the parts of one collective */
     vote *votes;
     size_t n_votes;
@@ -49,15 +50,15 @@ static const ps_comm_op *op_of(const judging *j, const ps_collective_part *p) {
 
 static size_t take_durations(judging *j, const ps_matched_collective *m) {
     for (uint32_t i = 0; i < m->n; i++) {
-        j->durations[i] = ps_comm_op_ns(op_of(j, &j->skew.parts[m->first + i]));
+        j->durations[i] = ps_comm_op_ns(op_of(j, &j->skew->parts[m->first + i]));
     }
     return m->n;
 }
 
 static const ps_collective_part *find_shortest(const judging *j, const ps_matched_collective *m) {
-    const ps_collective_part *shortest = &j->skew.parts[m->first];
+    const ps_collective_part *shortest = &j->skew->parts[m->first];
     for (uint32_t i = 1; i < m->n; i++) {
-        const ps_collective_part *p = &j->skew.parts[m->first + i];
+        const ps_collective_part *p = &j->skew->parts[m->first + i];
         shortest = ps_comm_op_ns(op_of(j, p)) < ps_comm_op_ns(op_of(j, shortest)) ? p : shortest;
     }
     return shortest;
@@ -67,7 +68,7 @@ static const ps_collective_part *find_shortest(const judging *j, const ps_matche
 static const ps_collective_part *judge_slow_rank(judging *j, const ps_matched_collective *m) {
     if (m->n <= SMALL_GROUP) {
         bool is_late = m->late_ns >= LEAST_LATE_NS && m->late_ns > m->longest_ns / 2;
-        return is_late ? &j->skew.parts[m->last] : NULL;
+        return is_late ? &j->skew->parts[m->last] : NULL;
     }
     size_t n = take_durations(j, m);
     ps_sort(j->durations, n, sizeof *j->durations, ps_compare_i64);
@@ -78,13 +79,13 @@ PS_COMPARE(compare_votes, vote,
            PS_BY(op->start_ns) PS_BY(collective)) /* collectives: in one array, sorted */
 
 static bool judge_all(judging *j) {
-    j->votes = ps_calloc(j->skew.n_collectives + 1, sizeof *j->votes);
+    j->votes = ps_calloc(j->skew->n_collectives + 1, sizeof *j->votes);
     j->durations = ps_calloc(j->in->n_ranks + 1, sizeof *j->durations);
     if (j->votes == NULL || j->durations == NULL) {
         return false;
     }
-    for (size_t i = 0; i < j->skew.n_collectives; i++) {
-        const ps_matched_collective *m = &j->skew.collectives[i];
+    for (size_t i = 0; i < j->skew->n_collectives; i++) {
+        const ps_matched_collective *m = &j->skew->collectives[i];
         const ps_collective_part *slow = judge_slow_rank(j, m);
         if (slow != NULL) {
             j->votes[j->n_votes++] = (vote){m, op_of(j, slow), slow->rank};
@@ -184,9 +185,9 @@ static const char *slow_rank_label_of(const judging *j, const char *group) {
 }
 
 static late_row late_row_of(const judging *j, size_t place) {
-    const ps_skew_row *row = &j->skew.rows[place];
-    const ps_rank_clock *clock = &j->skew.clocks[row->rank];
-    const char *group = ps_strpool_get(&j->skew.strings, row->group);
+    const ps_skew_row *row = &j->skew->rows[place];
+    const ps_rank_clock *clock = &j->skew->clocks[row->rank];
+    const char *group = ps_strpool_get(&j->skew->strings, row->group);
     size_t n_known = row->n - row->n_unknown;
     bool is_known = n_known > 0 || row->n == 0; /* else how late it was is not known of any */
     bool waits_known = row->n_waits_unknown < row->n_waits || row->n_waits == 0;
@@ -212,7 +213,7 @@ static late_row late_row_of(const judging *j, size_t place) {
 
 static void give_lateness(const judging *j) {
     static const ps_sort_key KEYS[] = {PS_DOWN(late_row, late_ns), PS_UP(late_row, place)};
-    size_t n = j->skew.n_rows;
+    size_t n = j->skew->n_rows;
     late_row *rows = ps_calloc(n + 1, sizeof *rows);
     ps_table *t = ps_table_new("SlowRankLateness", "how late ranks came, latest first",
                                PS_COLUMNS(LATE_COLUMNS));
@@ -254,8 +255,8 @@ static bool count_without_peer(const judging *j) {
     if (has_row == NULL) {
         return false;
     }
-    for (size_t i = 0; i < j->skew.n_rows; i++) {
-        has_row[j->skew.rows[i].rank] |= j->skew.rows[i].is_p2p;
+    for (size_t i = 0; i < j->skew->n_rows; i++) {
+        has_row[j->skew->rows[i].rank] |= j->skew->rows[i].is_p2p;
     }
     for (size_t r = 0; r < j->in->n_ranks; r++) {
         const ps_comm_list *list = has_row[r] ? NULL : j->lists[r];
@@ -290,17 +291,16 @@ static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err
     }
     const ps_comm_list **lists = ps_comm_lists(in);
     judging j = {.in = in, .lists = lists};
-    ps_skew_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
     if (lists == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_skew_measure(&input, &j.skew, err);
+    ps_code code = ps_job_skew_of(in, (ps_comm_part *const *)in->partials, -1, &j.skew, err);
     if (code == PS_OK) {
         code = ps_comm_roster_build(in, &j.roster, err);
     }
     if (code == PS_OK) {
-        count_unmatched(in, j.skew.n_unmatched);
-        count_apart(in, &j.skew);
+        count_unmatched(in, j.skew->n_unmatched);
+        count_apart(in, j.skew);
         code = count_without_peer(&j) && judge_all(&j) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
@@ -311,7 +311,6 @@ static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err
     }
     ps_free(j.votes);
     ps_free(j.durations);
-    ps_skew_fini(&j.skew);
     ps_comm_roster_fini(&j.roster);
     ps_free(lists);
     return code;

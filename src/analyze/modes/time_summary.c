@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/comm/comm_list.h"
-#include "analyze/comm/skew.h"
 #include "analyze/comm/topology.h"
+#include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/job_skew.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
 #include "analyze/rank/step_index.h"
@@ -35,8 +35,8 @@ typedef struct summary_row {
 typedef struct partial {
     ps_arena arena;
     ps_rank_facts facts;
-    ps_comm_list list;
-    uint8_t *is_matched; /* [list.n] with what other ranks have */
+    ps_comm_part *comm;
+    uint8_t *is_matched; /* [operators] with what other ranks have */
     summary_row *rows;   /* by device, then step start */
     ps_idmap row_of;     /* step -> its row, of several devices the first */
     size_t n_rows;
@@ -48,7 +48,7 @@ void ps_time_summary_free(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_arena_fini(&part->arena);
-        ps_comm_list_fini(&part->list);
+        ps_comm_part_free(part->comm);
         ps_idmap_fini(&part->row_of);
         ps_free(part->is_matched);
         ps_free(part->rows);
@@ -82,8 +82,14 @@ void ps_time_summary_archive(ps_archive *a, void **p) {
     }
     (void)ps_archive_use_arena(a, &x->arena);
     ps_rank_facts_archive(a, &x->facts);
-    ps_comm_list_archive(a, &x->list);
-    PS_ARCHIVE_ARRAY_OF(a, x, is_matched, x->list.n, ps_archive_u8);
+    void *comm = x->comm;
+    ps_comm_part_archive(a, &comm);
+    x->comm = comm;
+    if (ps_archive_is_reading(a) && x->comm == NULL) {
+        ps_archive_refuse(a, "comm");
+    }
+    size_t n = x->comm != NULL ? x->comm->list.n : 0;
+    PS_ARCHIVE_ARRAY_OF(a, x, is_matched, n, ps_archive_u8);
     PS_ARCHIVE_ARRAY(a, x, rows, n_rows, summary_row_archive);
     PS_ARCHIVE(a, x, has_no_ends, has_no_copies, has_no_computing);
     if (ps_archive_is_reading(a) && !index_rows(x)) {
@@ -190,10 +196,9 @@ static ps_code read_time_row_rank(const ps_map_input *in, partial *part, ps_err 
         code = code == PS_OK ? ps_fail(err, PS_NOTHING, "%s", PS_OVERLAP_NO_WORK(in->opts->lang))
                              : code;
     }
-    code =
-        code == PS_OK ? ps_comm_list_collect(in->trace, links, &part->list, in->diag, err) : code;
+    code = code == PS_OK ? ps_comm_part_whole(in, &part->comm, err) : code;
     if (code == PS_OK) {
-        part->is_matched = ps_calloc(part->list.n + 1, sizeof *part->is_matched);
+        part->is_matched = ps_calloc(part->comm->list.n + 1, sizeof *part->is_matched);
         code = part->is_matched != NULL ? PS_OK : ps_fail_nomem(err);
     }
     return code;
@@ -228,8 +233,8 @@ static int64_t count_members(const char *text) {
 
 /* How many ranks the operator's group has; 0 unknown. */
 static int64_t group_size(const partial *part, const ps_comm_op *op) {
-    int64_t n = count_members(ps_comm_text(&part->list, op->look->members));
-    const char *group = ps_comm_text(&part->list, op->look->group);
+    int64_t n = count_members(ps_comm_text(&part->comm->list, op->look->members));
+    const char *group = ps_comm_text(&part->comm->list, op->look->group);
     for (size_t g = 0; n == 0 && g < part->facts.n_groups; g++) {
         const ps_group_fact *fact = &part->facts.groups[g];
         n = strcmp(fact->comm_name, group) == 0 && fact->n_ranks > 0 ? fact->n_ranks : 0;
@@ -246,7 +251,7 @@ static summary_row *row_of_step(const partial *part, int64_t step) {
 /* The operator took `transmit_ns` of its time to send, as long as the shortest of those that it is matched with; all else it
  * waited. */
 static void note_matched(partial *part, uint32_t op, int64_t transmit_ns) {
-    const ps_comm_op *o = &part->list.ops[op];
+    const ps_comm_op *o = &part->comm->list.ops[op];
     summary_row *row = o->step != PS_STEP_OUTSIDE ? row_of_step(part, o->step) : NULL;
     part->is_matched[op] = 1;
     if (row != NULL) {
@@ -261,7 +266,7 @@ static void note_collective(const ps_reduce_input *in, const ps_skew *skew,
                             const ps_matched_collective *m) {
     const ps_collective_part *parts = &skew->parts[m->first];
     partial *first = in->partials[parts[0].rank];
-    int64_t size = group_size(first, &first->list.ops[parts[0].op]);
+    int64_t size = group_size(first, &first->comm->list.ops[parts[0].op]);
     for (uint32_t i = 0; i < m->n && (size == 0 || size == (int64_t)m->n); i++) {
         note_matched(in->partials[parts[i].rank], parts[i].op, m->shortest_ns);
     }
@@ -272,8 +277,8 @@ static void note_transfer(const ps_reduce_input *in, const ps_skew *skew,
                           const ps_skew_receive *r) {
     partial *sender = in->partials[r->sender];
     partial *receiver = in->partials[r->receiver];
-    const ps_comm_op *send = &sender->list.ops[r->send_op];
-    const ps_comm_op *receive = &receiver->list.ops[r->receive_op];
+    const ps_comm_op *send = &sender->comm->list.ops[r->send_op];
+    const ps_comm_op *receive = &receiver->comm->list.ops[r->receive_op];
     int64_t sent_ns = send->end_ns - send->start_ns;
     int64_t received_ns = receive->end_ns - receive->start_ns;
     bool is_named = send->look->peer >= 0 || receive->look->peer >= 0;
@@ -286,8 +291,8 @@ static void note_transfer(const ps_reduce_input *in, const ps_skew *skew,
 }
 
 static void count_unmatched(partial *part) {
-    for (size_t i = 0; i < part->list.n; i++) {
-        int64_t step = part->list.ops[i].step;
+    for (size_t i = 0; i < part->comm->list.n; i++) {
+        int64_t step = part->comm->list.ops[i].step;
         summary_row *row = step != PS_STEP_OUTSIDE ? row_of_step(part, step) : NULL;
         if (row != NULL) {
             row->n_unmatched += part->is_matched[i] == 0;
@@ -296,28 +301,26 @@ static void count_unmatched(partial *part) {
 }
 
 static ps_code match_all(const ps_reduce_input *in, ps_err *err) {
-    ps_skew skew = {0};
-    const ps_comm_list **lists = ps_calloc(in->n_ranks + 1, sizeof *lists);
-    for (size_t r = 0; lists != NULL && r < in->n_ranks; r++) {
+    const ps_skew *skew = NULL;
+    ps_comm_part **parts = ps_calloc(in->n_ranks + 1, sizeof(ps_comm_part *));
+    for (size_t r = 0; parts != NULL && r < in->n_ranks; r++) {
         partial *part = in->partials[r];
-        lists[r] = part != NULL ? &part->list : NULL;
+        parts[r] = part != NULL ? part->comm : NULL;
     }
-    ps_skew_input input = {
-        .lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = in->opts->step_id};
-    ps_code code = lists != NULL ? ps_skew_measure(&input, &skew, err) : ps_fail_nomem(err);
-    for (size_t i = 0; code == PS_OK && i < skew.n_collectives; i++) {
-        note_collective(in, &skew, &skew.collectives[i]);
+    ps_code code = parts != NULL ? ps_job_skew_of(in, parts, in->opts->step_id, &skew, err)
+                                 : ps_fail_nomem(err);
+    for (size_t i = 0; code == PS_OK && i < skew->n_collectives; i++) {
+        note_collective(in, skew, &skew->collectives[i]);
     }
-    for (size_t i = 0; code == PS_OK && i < skew.n_receives; i++) {
-        note_transfer(in, &skew, &skew.receives[i]);
+    for (size_t i = 0; code == PS_OK && i < skew->n_receives; i++) {
+        note_transfer(in, skew, &skew->receives[i]);
     }
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
         if (in->partials[r] != NULL) {
             count_unmatched(in->partials[r]);
         }
     }
-    ps_skew_fini(&skew);
-    ps_free(lists);
+    ps_free(parts);
     return code;
 }
 

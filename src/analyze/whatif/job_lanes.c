@@ -118,7 +118,8 @@ static void put_own(lane_batch *b, size_t cell, size_t k, bool own) {
     *word = (*word & ~(1ULL << k % 64)) | (uint64_t)own << k % 64;
 }
 
-static void fill_part(lane_batch *b, size_t n_workers, size_t k, const ps_job_part *part, bool own) {
+static void fill_part(lane_batch *b, size_t n_workers, size_t k, const ps_job_part *part,
+                      bool own) {
     uint32_t kinds = part->kinds != 0 ? part->kinds : UINT32_MAX;
     for (size_t worker = 0; worker < n_workers; worker++) {
         for (size_t kind = 0;
