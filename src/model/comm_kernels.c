@@ -1,5 +1,6 @@
 #include "model/comm_kernels.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 #include <strings.h>
@@ -157,12 +158,21 @@ static part last_part(const char *pattern) {
     return (part){text, strlen(text)};
 }
 
-static part last_of_row[N(TABLE)];
-static pthread_once_t last_of_row_once = PTHREAD_ONCE_INIT;
+static struct {
+    part last[N(TABLE)];
+    uint8_t next[N(TABLE)]; /* the next row whose last part begins with the same byte */
+    uint8_t first[256];     /* by that byte; N(TABLE): none */
+} rows;
+static pthread_once_t rows_once = PTHREAD_ONCE_INIT;
+static_assert(N(TABLE) < 256, "rows are numbered by bytes");
 
-static void fill_last_of_row(void) {
-    for (size_t i = 0; i < N(TABLE); i++) {
-        last_of_row[i] = last_part(TABLE[i].pattern);
+static void fill_rows(void) {
+    memset(rows.first, N(TABLE), sizeof rows.first);
+    for (size_t i = N(TABLE); i-- > 0;) {
+        rows.last[i] = last_part(TABLE[i].pattern);
+        uint8_t *first = &rows.first[(unsigned char)rows.last[i].text[0]];
+        rows.next[i] = *first;
+        *first = (uint8_t)i;
     }
 }
 
@@ -196,6 +206,22 @@ static bool pattern_matches(const char *text, const path *name) {
     return false;
 }
 
+/* The first row that matches: of those that begin as the name's last part does and those that end in any, by their place. */
+static ps_comm_what of_table(const path *p, const char **library) {
+    (void)pthread_once(&rows_once, fill_rows);
+    size_t named = p->n > 0 ? rows.first[(unsigned char)p->parts[p->n - 1].text[0]] : N(TABLE);
+    size_t any = rows.first['*'];
+    while (named < N(TABLE) || any < N(TABLE)) {
+        size_t *row = named < any ? &named : &any;
+        if (may_match(rows.last[*row], p) && pattern_matches(TABLE[*row].pattern, p)) {
+            *library = TABLE[*row].library;
+            return TABLE[*row].what;
+        }
+        *row = rows.next[*row];
+    }
+    return PS_COMM_UNKNOWN;
+}
+
 ps_comm_what ps_comm_of_kernel(const char *name, const char **library) {
     path p;
     char plain[PS_KERNEL_NAME_BYTES];
@@ -210,14 +236,7 @@ ps_comm_what ps_comm_of_kernel(const char *name, const char **library) {
             return rules_in_use->rules[i].what;
         }
     }
-    (void)pthread_once(&last_of_row_once, fill_last_of_row);
-    for (size_t i = 0; i < N(TABLE); i++) {
-        if (may_match(last_of_row[i], &p) && pattern_matches(TABLE[i].pattern, &p)) {
-            *library = TABLE[i].library;
-            return TABLE[i].what;
-        }
-    }
-    return PS_COMM_UNKNOWN;
+    return of_table(&p, library);
 }
 
 const char *ps_comm_function(const char *name, size_t *n) {

@@ -211,11 +211,10 @@ static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *
     }
     part->list = base->list;
     part->list_of = base;
+    part->groups = base->groups;
+    part->n_groups = base->n_groups;
     base->n_users++;
-    if (!read_comm_group_groups(in, part)) {
-        (void)ps_fail_nomem(err);
-    } else if (ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err) ==
-               PS_OK) {
+    if (ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err) == PS_OK) {
         return keep_part(in, tables, part);
     }
     ps_comm_part_free(part);

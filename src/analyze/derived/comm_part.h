@@ -26,7 +26,7 @@ typedef struct ps_comm_group {
 /* Analyses of a run share them: not to be changed, but for the pool of the tables. */
 typedef struct ps_comm_part {
     ps_comm_list list;
-    struct ps_comm_part *list_of; /* whose list it is, NULL: its own */
+    struct ps_comm_part *list_of; /* whose list and groups they are, NULL: its own */
     ps_comm_tables tables;
     size_t n_users;        /* who will free it */
     ps_comm_group *groups; /* in the order of the metadata */

@@ -8,6 +8,7 @@
 #include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/job_skew.h"
 #include "analyze/modes/bottleneck_cause.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -148,12 +149,11 @@ static void set_shift(bottleneck *b, const ps_skew *skew) {
 
 /* The one that waited longest, and the one that everybody waited for. */
 static void take_bottleneck_collective(bottleneck *b, const ps_skew *skew,
-                                       const ps_matched_collective *m,
-                                       const ps_comm_list *const *lists) {
+                                       const ps_matched_collective *m, ps_comm_part *const *parts) {
     b->is_matched = true;
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
         const ps_collective_part *p = &skew->parts[i];
-        const ps_comm_op *op = &lists[p->rank]->ops[p->op];
+        const ps_comm_op *op = &parts[p->rank]->list.ops[p->op];
         if (i == m->first || ps_comm_op_ns(op) > late_op_ns(&b->fast_op)) {
             b->fast_op = late_op_of(op);
             b->fast = p->rank;
@@ -170,12 +170,12 @@ static void take_bottleneck_collective(bottleneck *b, const ps_skew *skew,
 }
 
 static void take_receive(bottleneck *b, const ps_skew *skew, const ps_skew_receive *r,
-                         const ps_comm_list *const *lists) {
+                         ps_comm_part *const *parts) {
     b->is_matched = true;
     b->slow = r->sender;
     b->fast = r->receiver;
-    b->slow_op = late_op_of(&lists[r->sender]->ops[r->send_op]);
-    b->fast_op = late_op_of(&lists[r->receiver]->ops[r->receive_op]);
+    b->slow_op = late_op_of(&parts[r->sender]->list.ops[r->send_op]);
+    b->fast_op = late_op_of(&parts[r->receiver]->list.ops[r->receive_op]);
     int64_t duration = late_op_ns(&b->fast_op);
     b->share = duration > 0 ? (double)r->waited_ns / (double)duration : 0;
     b->is_late = b->share >= LEAST_SHARE;
@@ -183,8 +183,8 @@ static void take_receive(bottleneck *b, const ps_skew *skew, const ps_skew_recei
 }
 
 /* of_op[operator of the rank] = bottleneck. */
-static void take_all_bottleneck(bottlenecks *b, const ps_skew *skew,
-                                const ps_comm_list *const *lists, bottleneck **of_op) {
+static void take_all_bottleneck(bottlenecks *b, const ps_skew *skew, ps_comm_part *const *parts,
+                                bottleneck **of_op) {
     for (size_t i = 0; i < b->n; i++) {
         of_op[b->all[i].index] = &b->all[i];
     }
@@ -192,7 +192,7 @@ static void take_all_bottleneck(bottlenecks *b, const ps_skew *skew,
         const ps_matched_collective *m = &skew->collectives[i];
         for (uint32_t p = m->first; p < m->first + m->n; p++) {
             if (skew->parts[p].rank == b->rank && of_op[skew->parts[p].op] != NULL) {
-                take_bottleneck_collective(of_op[skew->parts[p].op], skew, m, lists);
+                take_bottleneck_collective(of_op[skew->parts[p].op], skew, m, parts);
             }
         }
     }
@@ -201,56 +201,55 @@ static void take_all_bottleneck(bottlenecks *b, const ps_skew *skew,
         uint32_t op = r->receiver == b->rank ? r->receive_op : r->send_op;
         bool is_own = r->receiver == b->rank || r->sender == b->rank;
         if (is_own && of_op[op] != NULL) {
-            take_receive(of_op[op], skew, r, lists);
+            take_receive(of_op[op], skew, r, parts);
         }
     }
 }
 
-static const ps_comm_list **lists_of(const ps_reduce_input *in) {
-    const ps_comm_list **lists = ps_calloc(in->n_ranks + 1, sizeof *lists);
-    for (uint32_t r = 0; lists != NULL && r < in->n_ranks; r++) {
+static ps_comm_part **bottleneck_parts(const ps_reduce_input *in) {
+    ps_comm_part **parts = ps_calloc(in->n_ranks + 1, sizeof(ps_comm_part *));
+    for (uint32_t r = 0; parts != NULL && r < in->n_ranks; r++) {
         partial *part = in->partials[r];
         if (part != NULL) {
             part->index = r;
-            lists[r] = &part->comm->list;
+            parts[r] = part->comm;
         }
     }
-    return lists;
+    return parts;
 }
 
-static ps_code find_late(const ps_reduce_input *in, const ps_comm_list *const *lists,
-                         bottlenecks *out, ps_err *err) {
+static ps_code find_late(const ps_reduce_input *in, ps_comm_part *const *parts, bottlenecks *out,
+                         ps_err *err) {
     int64_t top = in->opts->top_num > 0 ? in->opts->top_num : DEFAULT_TOP;
-    bottleneck **of_op = ps_calloc(lists[out->rank]->n + 1, sizeof(bottleneck *));
-    ps_skew skew = {0};
-    ps_skew_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
-    ps_code code =
-        of_op != NULL && find_longest(lists[out->rank], top, out) ? PS_OK : ps_fail_nomem(err);
+    bottleneck **of_op = ps_calloc(parts[out->rank]->list.n + 1, sizeof(bottleneck *));
+    const ps_skew *skew = NULL;
+    ps_code code = of_op != NULL && find_longest(&parts[out->rank]->list, top, out)
+                       ? PS_OK
+                       : ps_fail_nomem(err);
     if (code == PS_OK) {
-        code = ps_skew_measure(&input, &skew, err);
+        code = ps_job_skew_of(in, parts, -1, &skew, err);
     }
     if (code == PS_OK) {
-        take_all_bottleneck(out, &skew, lists, of_op);
+        take_all_bottleneck(out, skew, parts, of_op);
     }
-    ps_skew_fini(&skew);
     ps_free(of_op);
     return code;
 }
 
 static ps_code reduce_operators(const ps_reduce_input *in, void **shared, ps_err *err) {
     bottlenecks *b = ps_calloc(1, sizeof *b);
-    const ps_comm_list **lists = lists_of(in);
+    ps_comm_part **parts = bottleneck_parts(in);
     *shared = b;
-    bool ok = b != NULL && ps_strpool_init(&b->names) && lists != NULL;
+    bool ok = b != NULL && ps_strpool_init(&b->names) && parts != NULL;
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
         b->rank = PS_NONE;
         for (uint32_t r = 0; r < in->n_ranks; r++) {
-            bool is_it = lists[r] != NULL && in->ranks[r].rank == in->opts->rank_id;
+            bool is_it = parts[r] != NULL && in->ranks[r].rank == in->opts->rank_id;
             b->rank = b->rank == PS_NONE && is_it ? r : b->rank;
         }
         code = b->rank != PS_NONE
-                   ? find_late(in, lists, b, err)
+                   ? find_late(in, parts, b, err)
                    : ps_fail_said(
                          err, PS_NOTHING,
                          "rank %lld is not among the ranks with communication: --rank_id names "
@@ -258,7 +257,7 @@ static ps_code reduce_operators(const ps_reduce_input *in, void **shared, ps_err
                          "rank %lld 不在有通信的 rank 之中：用 --rank_id 指定要查看的 rank",
                          (long long)in->opts->rank_id);
     }
-    ps_free(lists);
+    ps_free(parts);
     return code;
 }
 
