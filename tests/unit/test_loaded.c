@@ -306,6 +306,30 @@ static void without_kernels(void **state) {
     ps_trace_free(trace);
 }
 
+/* Two steps, 0-100 and 100-200, with a gap of 10 in each: what lies between the work of both is after the first one and before the
+ * second, and Free is what tables say of the steps. */
+static void lanes_of_steps(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t stream = small_stream(b, 7);
+    small_step(b, 1, 0, 100);
+    small_step(b, 2, 100, 200);
+    small_slice(b, PS_SLICE_KERNEL, stream, "mm", 5, 20);
+    small_slice(b, PS_SLICE_KERNEL, stream, "mm", 30, 40);
+    small_slice(b, PS_SLICE_KERNEL, stream, "mm", 107, 120);
+    small_slice(b, PS_SLICE_KERNEL, stream, "mm", 130, 190);
+    ps_trace *trace = small_seal(b);
+    ps_trace *derived = ps_derive_overlap(trace, false, NULL);
+    assert_non_null(derived);
+    assert_int_equal(sum_of(derived, "Free").ns, 20);
+    assert_int_equal(sum_of(derived, "Free").n, 2);
+    assert_int_equal(sum_of(derived, "Before the first work").ns, 5 + 7);
+    assert_int_equal(sum_of(derived, "After the last work").ns, 60 + 10);
+    assert_int_equal(sum_of(derived, "After the last work").n, 2);
+    ps_trace_free(derived);
+    ps_trace_free(trace);
+}
+
 /* The first capture carries the lanes that its viewer computed; the second one does not, but StepTraceTime. */
 static void level_1(void **state) {
     (void)state;
@@ -352,6 +376,7 @@ int main(void) {
         cmocka_unit_test(tints),     cmocka_unit_test(built_once),
         cmocka_unit_test(sizes),     cmocka_unit_test(without_memory),
         cmocka_unit_test(level_1),   cmocka_unit_test(without_kernels),
+        cmocka_unit_test(lanes_of_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,19 +223,20 @@ static void overall_by_hand(void **state) {
     ps_trace *t = by_hand();
     expect_view(
         t, (ask){.name = "overall"},
-        "Computing|0|Computing|200|50|3|83.3333|50|100|250\n"
-        "Computing/Matmul|1|Matmul|150|37.5|2|75|50|100|150\n"
-        "Computing/Matmul/Cube|2|Cube|150|37.5|2|75|50|100|150\n"
-        "Computing/Other Vector|1|Other Vector|50|12.5|1|100|100|100|100\n"
-        "Computing/Other Vector/Trans|2|Trans|50|12.5|1|100|100|100|100\n"
-        "Communication(Not Overlapped)|0|Communication(Not Overlapped)|150|37.5|1|150|150|150|150\n"
-        "Communication(Not Overlapped)/g|1|g|150|37.5|1|150|150|150|150\n"
-        "Communication(Not Overlapped)/g/Transmit|2|Transmit|10|2.5|-|-|-|-|-\n"
-        "Communication(Not Overlapped)/g/Wait|2|Wait|120|30|-|-|-|-|-\n"
-        "Communication(Not Overlapped)/g/Idle|2|Idle|20|5|-|-|-|-|-\n"
-        "Free|0|Free|50|12.5|1|50|50|50|50\n"
-        "E2E|0|E2E|400|100|-|-|-|-|-\n"
-        "Preparing|0|Preparing|100|-|-|-|-|-|-\n");
+        "Computing|0|Computing|200|20|3|83.3333|50|100|250\n"
+        "Computing/Matmul|1|Matmul|150|15|2|75|50|100|150\n"
+        "Computing/Matmul/Cube|2|Cube|150|15|2|75|50|100|150\n"
+        "Computing/Other Vector|1|Other Vector|50|5|1|100|100|100|100\n"
+        "Computing/Other Vector/Trans|2|Trans|50|5|1|100|100|100|100\n"
+        "Communication(Not Overlapped)|0|Communication(Not Overlapped)|150|15|1|150|150|150|150\n"
+        "Communication(Not Overlapped)/g|1|g|150|15|1|150|150|150|150\n"
+        "Communication(Not Overlapped)/g/Transmit|2|Transmit|10|1|-|-|-|-|-\n"
+        "Communication(Not Overlapped)/g/Only waiting|2|Only waiting|120|12|-|-|-|-|-\n"
+        "Communication(Not Overlapped)/g/No task|2|No task|20|2|-|-|-|-|-\n"
+        "Free|0|Free|50|5|1|50|50|50|50\n"
+        "Before the first work|0|Before the first work|100|10|1|100|100|100|100\n"
+        "After the last work|0|After the last work|500|50|1|500|500|500|500\n"
+        "E2E|0|E2E|1000|100|-|-|-|-|-\n");
     ps_trace_free(t);
 }
 
@@ -253,8 +254,8 @@ static void overall_of_a_span(void **state) {
                    "Communication(Not Overlapped)|50|1|50\n"
                    "Communication(Not Overlapped)/g|50|1|50\n"
                    "Communication(Not Overlapped)/g/Transmit|10|-|-\n"
-                   "Communication(Not Overlapped)/g/Wait|40|-|-\n"
-                   "Communication(Not Overlapped)/g/Idle|0|-|-\n"
+                   "Communication(Not Overlapped)/g/Only waiting|40|-|-\n"
+                   "Communication(Not Overlapped)/g/No task|0|-|-\n"
                    "Free|0|-|-\n"
                    "E2E|180|-|-\n");
     ps_trace_free(t);
@@ -273,9 +274,11 @@ static void leaves_by_hand(void **state) {
     expect_columns(t, (ask){.name = "leaf", .param = "leaf", .value = "Computing"}, "name,share",
                    "mm_kernel|100\ncast_kernel|50\nmm_kernel|50\n");
     expect_columns(
-        t, (ask){.name = "leaf", .param = "leaf", .value = "Communication(Not Overlapped)/g/Wait"},
+        t, (ask){.name = "leaf", .param = "leaf", .value = "Communication(Not Overlapped)/g/Only waiting"},
         "name,type,start,duration,share", "hcom_allReduce__001_0_1|hcom_allReduce_|220|180|150\n");
     expect_view(t, (ask){.name = "leaf", .param = "leaf", .value = "Free"}, "-|Free|-|400|50|50\n");
+    expect_view(t, (ask){.name = "leaf", .param = "leaf", .value = "After the last work"},
+                "-|After the last work|-|500|500|500\n");
     expect_view(t, (ask){.name = "leaf", .param = "leaf", .value = "Comput"}, "");
     ps_trace_free(t);
 }
@@ -303,10 +306,12 @@ static void sums_by_hand(void **state) {
     expect_columns(t, (ask){.name = "operator_cores"}, "core,share",
                    "AI_CORE|60\nAI_VECTOR_CORE|40\n");
     expect_view(t, (ask){.name = "overlap_sum"},
-                "Computing|50|200|2|100|50|150\n"
-                "Communication|45|180|1|180|180|180\n"
-                "Communication(Not Overlapped)|37.5|150|1|150|150|150\n"
-                "Free|12.5|50|1|50|50|50\n");
+                "Computing|20|200|2|100|50|150\n"
+                "Communication|18|180|1|180|180|180\n"
+                "Communication(Not Overlapped)|15|150|1|150|150|150\n"
+                "Free|5|50|1|50|50|50\n"
+                "Before the first work|10|100|1|100|100|100\n"
+                "After the last work|50|500|1|500|500|500\n");
     expect_nothing(t, "python_sum", "with_stack");
     expect_nothing(t, "frequency", "AI Core Freq");
     expect_nothing(t, "memory_curve", "profile_memory");
@@ -413,7 +418,7 @@ static void waits_behind_sends(void **state) {
     expect_columns(
         t, (ask){.name = "overall"}, "name,total",
         "Computing|7\nOther|7\nNo Trans|7\nCommunication(Not Overlapped)|100\ng|100\nTransmit|50\n"
-        "Wait|30\nIdle|20\nFree|0\nE2E|107\n");
+        "Only waiting|30\nNo task|20\nFree|0\nE2E|107\n");
     ps_trace_free(t);
 }
 
@@ -632,9 +637,10 @@ static ps_trace *read_sample(const char *path) {
 static void overlap_of_the_database(void **state) {
     (void)state;
     ps_trace *t = read_sample(DB);
-    expect_columns(t, (ask){.name = "overlap_sum"}, "name,total,number",
+    expect_columns(t, (ask){.name = "overlap_sum"}, "name,total,stretches",
                    "Computing|8903431|187\nCommunication|102108100|4\n"
-                   "Communication(Not Overlapped)|98071947|101\nFree|25258144|90\n");
+                   "Communication(Not Overlapped)|98071947|101\nFree|25258144|90\n"
+                   "Before the first work|18055693|1\nAfter the last work|1599535|1\n");
     const ps_table *own = ps_trace_side_table(t, "StepTraceTime");
     assert_non_null(own);
     double computing = ps_table_cell(own, 0, ps_table_column(own, "computing"))->u.r;
@@ -648,7 +654,8 @@ static void overlap_of_the_text(void **state) {
     ps_trace *t = read_sample(TEXT);
     expect_columns(t, (ask){.name = "overlap_sum"}, "name,total",
                    "Computing|8873756\nCommunication|105991878\n"
-                   "Communication(Not Overlapped)|101963203\nFree|25744050\n");
+                   "Communication(Not Overlapped)|101963203\nFree|25744050\n"
+                   "Before the first work|17902502\nAfter the last work|1502289\n");
     ps_trace_free(t);
 }
 
@@ -660,6 +667,15 @@ static int64_t sum_of(const ps_table *t, const char *path, const char *column) {
     }
     fail_msg("no row %s", path);
     return 0;
+}
+
+static int64_t total_or_0(const ps_table *t, const char *path) {
+    int64_t sum = 0;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        bool is_it = strcmp(ps_table_cell(t, r, 0)->u.text, path) == 0;
+        sum += is_it ? ps_table_cell(t, r, ps_table_column(t, "total"))->u.i : 0;
+    }
+    return sum;
 }
 
 /* What stands below adds up to what stands above, in every format. */
@@ -691,8 +707,10 @@ static void trees_add_up(void **state) {
             }
             assert_int_equal(sums[0], sum_of(table, "Computing", "total"));
             assert_int_equal(sums[1], sum_of(table, "Communication(Not Overlapped)", "total"));
-            assert_int_equal(sum_of(table, "E2E", "total"),
-                             sums[0] + sums[1] + sum_of(table, "Free", "total"));
+            int64_t idle = sum_of(table, "Free", "total") +
+                           total_or_0(table, "Before the first work") +
+                           total_or_0(table, "After the last work");
+            assert_int_equal(sum_of(table, "E2E", "total"), sums[0] + sums[1] + idle);
             ps_table_free(table);
         }
         ps_trace_free(t);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "analyze/rank/links.h"
+#include "analyze/rank/overlap.h"
 #include "analyze/rank/work.h"
 #include "analyze/stats/intervals.h"
 #include "base/alloc.h"
@@ -26,6 +28,9 @@ typedef struct derivation {
     ps_builder *b;
     bool always;
     bool knows_computing; /* of ps_work */
+    ps_overlaps whose;    /* time without work; nothing where the trace has no steps */
+    bool has_steps;
+    int64_t steps_start_ns, steps_end_ns;
 } derivation;
 
 static bool is_overlap(const char *name) {
@@ -84,25 +89,82 @@ static bool gather_derived(derivation *d) {
     return ok;
 }
 
-/* A lane: a slice for each span, or for each gap between two of them. */
-static void put_derived_lane(derivation *d, const device *dev, int lane, const ps_intervals *list) {
-    bool gaps = lane == LANE_FREE;
-    if (list->n <= (gaps ? 1 : 0)) {
-        return;
+/* Whose the time without work is, as every table of steps has it. */
+static bool find_owners(derivation *d) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(d->t, &n);
+    for (size_t i = 0; i < n; i++) {
+        const ps_step *s = &steps[i];
+        d->steps_start_ns =
+            i == 0 || s->start_ns < d->steps_start_ns ? s->start_ns : d->steps_start_ns;
+        d->steps_end_ns = i == 0 || s->end_ns > d->steps_end_ns ? s->end_ns : d->steps_end_ns;
     }
+    d->has_steps = n > 0;
+    if (!d->has_steps || !d->knows_computing) {
+        return true;
+    }
+    ps_links links = {0};
+    bool ok = ps_links_init(&links, d->t, NULL) == PS_OK &&
+              ps_overlaps_measure(&links, -1, false, &d->whose, NULL) == PS_OK;
+    ps_links_fini(&links);
+    return ok;
+}
+
+static uint32_t derived_track(derivation *d, const device *dev, int lane) {
     ps_str name = ps_builder_str(d->b, LANES[lane], strlen(LANES[lane]));
     uint32_t track = ps_builder_track(
         d->b,
         (ps_track){
             .kind = PS_TRACK_DERIVED, .pid = -1, .tid = -1, .device = dev->number, .name = name});
-    if (track == PS_NONE) {
-        return;
+    if (track != PS_NONE) {
+        ps_builder_track_label(d->b, track, PS_STR_NONE, lane);
     }
-    ps_builder_track_label(d->b, track, PS_STR_NONE, lane);
-    for (size_t i = gaps ? 1 : 0; i < list->n; i++) {
-        int64_t from = gaps ? list->at[i - 1].end_ns : list->at[i].start_ns;
-        int64_t to = gaps ? list->at[i].start_ns : list->at[i].end_ns;
-        (void)ps_builder_slice(d->b, PS_SLICE_DERIVED, track, name, from, to, (int64_t)i);
+    return track;
+}
+
+static void put_derived(derivation *d, uint32_t track, const char *name, int64_t from_ns,
+                        int64_t to_ns, size_t number) {
+    ps_str text = ps_builder_str(d->b, name, strlen(name));
+    (void)ps_builder_slice(d->b, PS_SLICE_DERIVED, track, text, from_ns, to_ns, (int64_t)number);
+}
+
+/* A slice for each span. */
+static void put_derived_lane(derivation *d, const device *dev, int lane, const ps_intervals *list) {
+    uint32_t track = list->n > 0 ? derived_track(d, dev, lane) : PS_NONE;
+    for (size_t i = 0; track != PS_NONE && i < list->n; i++) {
+        put_derived(d, track, LANES[lane], list->at[i].start_ns, list->at[i].end_ns, i);
+    }
+}
+
+/* The pieces of [from, to), in which the device did no work: one at most for each of two steps. */
+static size_t share_gap(const derivation *d, const device *dev, int64_t from_ns, int64_t to_ns,
+                        ps_share out[2]) {
+    if (from_ns >= to_ns) {
+        return 0;
+    }
+    if (d->has_steps) {
+        return ps_overlaps_share(&d->whose, dev->number, from_ns, to_ns, out);
+    }
+    out[0] = (ps_share){.part = PS_SHARE_FREE, .start_ns = from_ns, .end_ns = to_ns};
+    return 1;
+}
+
+/* What `busy` leaves over: between its spans, and with steps from the first of their windows to the end of the last. */
+static void put_free_lane(derivation *d, const device *dev, const ps_intervals *busy) {
+    uint32_t track = PS_NONE;
+    for (size_t i = 0; busy->n > 0 && i <= busy->n; i++) {
+        if (!d->has_steps && (i == 0 || i == busy->n)) {
+            continue;
+        }
+        ps_share shares[2];
+        int64_t from = i > 0 ? busy->at[i - 1].end_ns : d->steps_start_ns;
+        int64_t to = i < busy->n ? busy->at[i].start_ns : d->steps_end_ns;
+        size_t n = share_gap(d, dev, from, to, shares);
+        track = n > 0 && track == PS_NONE ? derived_track(d, dev, LANE_FREE) : track;
+        for (size_t k = 0; track != PS_NONE && k < n; k++) {
+            put_derived(d, track, ps_share_names[shares[k].part], shares[k].start_ns,
+                        shares[k].end_ns, i);
+        }
     }
 }
 
@@ -117,7 +179,7 @@ static bool put_device(derivation *d, const device *dev) {
     }
     if (ok && d->knows_computing) { /* else nobody knows what hid it, and when nothing ran */
         put_derived_lane(d, dev, LANE_EXPOSED, &exposed);
-        put_derived_lane(d, dev, LANE_FREE, &busy);
+        put_free_lane(d, dev, &busy);
     }
     ps_intervals_fini(&exposed);
     ps_intervals_fini(&busy);
@@ -143,7 +205,8 @@ static bool put_all(derivation *d) {
 ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
     derivation d = {.t = trace, .always = always, .b = ps_builder_new()};
     ps_idmap_init(&d.rows);
-    bool ok = d.b != NULL && list_devices(&d) && gather_derived(&d) && put_all(&d);
+    bool ok = d.b != NULL && list_devices(&d) && gather_derived(&d) && find_owners(&d) &&
+              put_all(&d);
     for (size_t i = 0; i < d.n; i++) {
         ps_intervals_fini(&d.devices[i].computing);
         ps_intervals_fini(&d.devices[i].communication);
@@ -151,6 +214,7 @@ ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
     ps_free(d.devices);
     ps_free(d.of_track);
     ps_idmap_fini(&d.rows);
+    ps_overlaps_fini(&d.whose);
     if (!ok) {
         ps_builder_free(d.b);
         (void)ps_fail_nomem(err);

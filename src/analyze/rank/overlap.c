@@ -18,6 +18,10 @@
 #include "base/order.h"
 #include "base/sort.h"
 
+const char *const ps_share_names[PS_N_SHARES] = {[PS_SHARE_FREE] = "Free",
+                                                 [PS_SHARE_BEFORE] = "Before the first work",
+                                                 [PS_SHARE_AFTER] = "After the last work"};
+
 /* A union that grows at its end. */
 typedef struct reach {
     int64_t end_ns, total_ns;

@@ -29,6 +29,9 @@ typedef enum ps_share_part {
     PS_N_SHARES
 } ps_share_part;
 
+/* As lanes and tables call them: "Free", "Before the first work", "After the last work". */
+extern const char *const ps_share_names[PS_N_SHARES];
+
 typedef struct ps_overlap {
     int64_t step;   /* id; 0 and has_step false in a trace without steps */
     int64_t device; /* -1 unknown */

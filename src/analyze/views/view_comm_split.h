@@ -1,7 +1,8 @@
 /* Communication that nothing hides, by communicator: how long something was transmitted, and how long its tasks waited.
  *
  * Transmit: at least one plane of the communicator runs a task that is no wait. Wait: none does, and at least one waits.
- * Idle: no task at all. Which task waits, comm_waits.h says. Without tasks (collection level 0, NCCL) there is nothing to split. */
+ * Idle: no task at all. This is not what profilers call waiting and idle: those look at one plane of each operator, hidden or not;
+ * rows of tables therefore say "Only waiting" and "No task". Which task waits, comm_waits.h says. Without tasks (collection level 0, NCCL) there is nothing to split. */
 #ifndef PS_ANALYZE_VIEW_COMM_SPLIT_H
 #define PS_ANALYZE_VIEW_COMM_SPLIT_H
 

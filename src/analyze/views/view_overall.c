@@ -1,6 +1,7 @@
 /* overall: where the time of the device goes, as a tree; leaf: the slices behind one of its leaves.
  *
- * Computing, Communication(Not Overlapped) and Free are those of overlap.h, and E2E their sum. Below computing stand the
+ * Computing, Communication(Not Overlapped), Free and what lies before and after the work of steps are those of overlap.h, and E2E
+ * their sum: what steps take of the device. Below computing stand the
  * classes of kernels (kernel_class.h), below communication the communicators. Each moment is handed to one slice
  * (view_time.h): leaves add up to what stands above them. The plain sum of the slices' times stands beside. */
 #include <math.h>
@@ -16,7 +17,6 @@
 
 static const char COMPUTING[] = "Computing";
 static const char EXPOSED[] = "Communication(Not Overlapped)";
-static const char FREE[] = "Free";
 static const char OUTSIDE[] = "Outside of all steps";
 
 /* --- tallies --------------------------------------------------------------------------------------------------------- */
@@ -97,9 +97,23 @@ static bool take_piece(void *context, const ps_time_piece *p) {
 /* --- the tops -------------------------------------------------------------------------------------------------------- */
 
 typedef struct tops {
-    int64_t computing_ns, exposed_ns, preparing_ns;
-    tally gaps;
+    int64_t computing_ns, exposed_ns;
+    tally gaps[PS_N_SHARES];
 } tops;
+
+/* `told_ns`: the sum as the overlap has it, where lanes of the profiler say so; used where all is asked for. */
+static void add_gaps(const ps_view_input *in, tally *to, const ps_intervals *gaps,
+                     int64_t told_ns) {
+    tally sum = {0};
+    for (size_t k = 0; k < gaps->n; k++) {
+        int64_t gap = ps_view_inside_ns(in, gaps->at[k].start_ns, gaps->at[k].end_ns);
+        if (gap > 0) {
+            count_overall(&sum, gap, gap);
+        }
+    }
+    sum.total_ns = ps_view_is_all(in) ? told_ns : sum.total_ns;
+    join_overall(to, &sum);
+}
 
 static tops measure_tops(const ps_view_input *in) {
     tops t = {0};
@@ -114,19 +128,9 @@ static tops measure_tops(const ps_view_input *in) {
                 : ps_intervals_within_ns(&x->busy, in->from_ns, in->to_ns) - computing;
         t.computing_ns = ps_i64_plus(t.computing_ns, computing);
         t.exposed_ns = ps_i64_plus(t.exposed_ns, exposed);
-        tally gaps = {0};
-        for (size_t k = 0; k < x->free.n; k++) {
-            int64_t gap = ps_view_inside_ns(in, x->free.at[k].start_ns, x->free.at[k].end_ns);
-            if (gap > 0) {
-                count_overall(&gaps, gap, gap);
-            }
-        }
-        gaps.total_ns = all ? o->free_ns : gaps.total_ns; /* where lanes of the profiler say so */
-        join_overall(&t.gaps, &gaps);
-        if (o->has_step) {
-            t.preparing_ns = ps_i64_plus(
-                t.preparing_ns, ps_intervals_within_ns(&x->before, in->from_ns, in->to_ns));
-        }
+        add_gaps(in, &t.gaps[PS_SHARE_FREE], &x->free, o->free_ns);
+        add_gaps(in, &t.gaps[PS_SHARE_BEFORE], &x->before, o->before_ns);
+        add_gaps(in, &t.gaps[PS_SHARE_AFTER], &x->after, o->after_ns);
     }
     return t;
 }
@@ -239,7 +243,7 @@ static void put_groups(writer *w, const gathering *g) {
         }
         put_overall_row(w, overall_path_of(w, EXPOSED, names, 1), times->name, 1,
                         g->exposed[k].total_ns, true, &g->exposed[k]);
-        static const char *const PARTS[] = {"Transmit", "Wait", "Idle"};
+        static const char *const PARTS[] = {"Transmit", "Only waiting", "No task"};
         const int64_t ns[] = {times->transmit_ns, times->wait_ns, times->idle_ns};
         for (size_t i = 0; times->has_tasks && i < 3; i++) {
             names[1] = PARTS[i];
@@ -268,11 +272,13 @@ static void put_all(writer *w, const gathering *g, const tops *t) {
         put_overall_row(w, overall_path_of(w, EXPOSED, ROUNDING, 1), ROUNDING[0], 1,
                         t->exposed_ns - exposed.total_ns, true, NULL);
     }
-    put_overall_row(w, FREE, FREE, 0, t->gaps.total_ns, true, &t->gaps);
-    put_overall_row(w, "E2E", "E2E", 0, w->e2e_ns, true, NULL);
-    if (t->preparing_ns > 0) {
-        put_overall_row(w, "Preparing", "Preparing", 0, t->preparing_ns, false, NULL);
+    for (size_t k = 0; k < PS_N_SHARES; k++) {
+        const tally *gaps = &t->gaps[k];
+        if (k == PS_SHARE_FREE || gaps->n > 0) {
+            put_overall_row(w, ps_share_names[k], ps_share_names[k], 0, gaps->total_ns, true, gaps);
+        }
     }
+    put_overall_row(w, "E2E", "E2E", 0, w->e2e_ns, true, NULL);
     if (g->outside.n > 0) {
         put_overall_row(w, OUTSIDE, OUTSIDE, 0, g->outside.total_ns, false, &g->outside);
     }
@@ -316,7 +322,10 @@ static ps_table *make_overall(const ps_view_input *in, ps_err *err) {
     }
     if (g != NULL && gather_overall(g)) {
         tops t = measure_tops(in);
-        w.e2e_ns = ps_i64_plus(ps_i64_plus(t.computing_ns, t.exposed_ns), t.gaps.total_ns);
+        w.e2e_ns = ps_i64_plus(t.computing_ns, t.exposed_ns);
+        for (size_t k = 0; k < PS_N_SHARES; k++) {
+            w.e2e_ns = ps_i64_plus(w.e2e_ns, t.gaps[k].total_ns);
+        }
         put_all(&w, g, &t);
     } else {
         ps_table_fail(w.table);
@@ -345,6 +354,7 @@ typedef struct leaf_row {
 typedef struct leaf {
     const ps_trace *trace;
     const ps_slices *s;
+    const char *gap; /* the name of gaps; NULL where slices are asked for */
     leaf_row *rows;
     size_t n, cap;
 } leaf;
@@ -442,10 +452,21 @@ static bool take_leaf(void *context, const ps_time_piece *p) {
                                                        p->share_ns, p->slice}));
 }
 
-static bool take_gaps(const ps_view_input *in, leaf *out) {
+/* Which time without work a path asks for; PS_N_SHARES: none. */
+static size_t share_of_path(const char *path) {
+    size_t k = 0;
+    while (k < PS_N_SHARES && strcmp(path, ps_share_names[k]) != 0) {
+        k++;
+    }
+    return k;
+}
+
+static bool take_gaps(const ps_view_input *in, size_t part, leaf *out) {
     bool ok = true;
     for (size_t i = 0; i < in->overlaps->n; i++) {
-        const ps_intervals *gaps = &in->overlaps->spans[i].free;
+        const ps_overlap_spans *x = &in->overlaps->spans[i];
+        const ps_intervals *const lists[PS_N_SHARES] = {&x->free, &x->before, &x->after};
+        const ps_intervals *gaps = lists[part];
         for (size_t k = 0; ok && k < gaps->n; k++) {
             int64_t start = gaps->at[k].start_ns;
             int64_t end = gaps->at[k].end_ns;
@@ -460,7 +481,7 @@ static void fill_leaf(const void *context, size_t at, void *out) {
     const leaf *l = context;
     leaf_cells *row = out;
     uint32_t slice = l->rows[at].slice;
-    *row = (leaf_cells){.name = FREE, .of = l->rows[at]};
+    *row = (leaf_cells){.name = l->gap, .of = l->rows[at]};
     if (slice != PS_NONE) {
         row->name = ps_text_or_null(ps_trace_text(l->trace, l->s->name[slice]));
         row->type = ps_text_or_null(ps_kernel_type(l->trace, slice));
@@ -493,7 +514,9 @@ static ps_table *make_leaf(const ps_view_input *in, ps_err *err) {
     x.out->trace = in->trace;
     x.out->s = ps_trace_slices(in->trace);
     ps_buf_init(&x.text, 0);
-    bool ok = strcmp(x.path, FREE) == 0 ? take_gaps(in, x.out) : search_leaf(&x);
+    size_t share = share_of_path(x.path);
+    x.out->gap = share < PS_N_SHARES ? ps_share_names[share] : NULL;
+    bool ok = share < PS_N_SHARES ? take_gaps(in, share, x.out) : search_leaf(&x);
     ps_classifier_fini(&x.classes);
     ps_comm_split_fini(&x.split);
     ps_buf_fini(&x.text);

@@ -1,4 +1,4 @@
-/* overlap_sum: the four lanes of the overlap analysis as sums. */
+/* overlap_sum: the lanes of the overlap analysis as sums. What stands in the lane Free is told by what it is of a step. */
 #include <math.h>
 #include <string.h>
 
@@ -7,9 +7,17 @@
 #include "base/alloc.h"
 #include "base/num.h"
 
-enum { LANE_COMPUTING, LANE_COMMUNICATION, LANE_EXPOSED, LANE_FREE, N_LANES };
-static const char *const LANES[N_LANES] = {"Computing", "Communication",
-                                           "Communication(Not Overlapped)", "Free"};
+enum {
+    LANE_COMPUTING,
+    LANE_COMMUNICATION,
+    LANE_EXPOSED,
+    LANE_FREE, /* with the two behind it as ps_share_part has them */
+    LANE_BEFORE = LANE_FREE + PS_SHARE_BEFORE,
+    LANE_AFTER = LANE_FREE + PS_SHARE_AFTER,
+    N_LANES
+};
+static const char *const LANES[LANE_FREE] = {"Computing", "Communication",
+                                             "Communication(Not Overlapped)"};
 
 typedef struct sums {
     int64_t total_ns[N_LANES], n[N_LANES], min_ns[N_LANES], max_ns[N_LANES];
@@ -46,9 +54,12 @@ static bool measure_overlap(const ps_view_input *in, sums *out) {
         count_list(out, LANE_EXPOSED, in, &exposed);
         ps_intervals_fini(&exposed);
         count_list(out, LANE_FREE, in, &x->free);
+        count_list(out, LANE_BEFORE, in, &x->before);
+        count_list(out, LANE_AFTER, in, &x->after);
         if (ps_view_is_all(in)) { /* as the lanes of the profiler have them */
-            const int64_t own[N_LANES] = {o->computing_ns, o->communication_ns,
-                                          o->not_overlapped_ns, o->free_ns};
+            const int64_t own[N_LANES] = {o->computing_ns,      o->communication_ns,
+                                          o->not_overlapped_ns, o->free_ns,
+                                          o->before_ns,         o->after_ns};
             for (size_t lane = 0; lane < N_LANES; lane++) {
                 out->total_ns[lane] = ps_i64_plus(before.total_ns[lane], own[lane]);
             }
@@ -69,19 +80,25 @@ static const ps_column COLUMNS[] = {
     {.name = "name", PS_FIELD(lane_row, name)},
     {.name = "share", PS_FIELD(lane_row, percent), .unit = PS_UNIT_PERCENT},
     NS("total", total_ns),
-    {.name = "number", PS_FIELD(lane_row, n), .unit = PS_UNIT_COUNT},
+    {.name = "stretches", PS_FIELD(lane_row, n), .unit = PS_UNIT_COUNT},
     NS("avg", mean_ns),
     NS("min", min_ns),
     NS("max", max_ns),
 };
 
 static void put_lanes(ps_table *t, const sums *s) {
-    double whole = (double)s->total_ns[LANE_COMPUTING] + (double)s->total_ns[LANE_EXPOSED] +
-                   (double)s->total_ns[LANE_FREE];
+    double whole = 0; /* what the lanes cover: communication is computing's, or not overlapped */
+    for (size_t lane = 0; lane < N_LANES; lane++) {
+        whole += lane != LANE_COMMUNICATION ? (double)s->total_ns[lane] : 0;
+    }
     for (size_t lane = 0; lane < N_LANES; lane++) {
         double total = (double)s->total_ns[lane];
         bool any = s->n[lane] > 0;
-        ps_table_put(t, &(lane_row){.name = LANES[lane],
+        if (lane > LANE_FREE && !any) {
+            continue;
+        }
+        ps_table_put(t, &(lane_row){.name = lane < LANE_FREE ? LANES[lane]
+                                                             : ps_share_names[lane - LANE_FREE],
                                     .percent = whole > 0 ? 100 * total / whole : NAN,
                                     .total_ns = s->total_ns[lane],
                                     .n = s->n[lane],

@@ -3,6 +3,7 @@
  * Names are numbers of texts in the trace of their layer; outside they are number * 2 + layer (route_names.c). */
 #include <string.h>
 
+#include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "serve/select/tile_ask.h"
 
@@ -13,14 +14,16 @@ enum { MAGIC = 0x31545350 };
 enum { LOOK_COMPUTING = 12, LOOK_COMMUNICATION, LOOK_EXPOSED, LOOK_FREE, LOOK_SYNC, LOOK_INSTANT };
 
 static uint8_t overlap_look(const char *name, uint8_t tint) {
-    static const struct {
+    const struct {
         const char *begin;
         uint8_t look;
     } LOOKS[] = {{"Computing", LOOK_COMPUTING},
                  {"Communication(Not", LOOK_EXPOSED},
                  {"Communication (Not", LOOK_EXPOSED},
                  {"Communication", LOOK_COMMUNICATION},
-                 {"Free", LOOK_FREE}};
+                 {ps_share_names[PS_SHARE_FREE], LOOK_FREE},
+                 {ps_share_names[PS_SHARE_BEFORE], LOOK_FREE},
+                 {ps_share_names[PS_SHARE_AFTER], LOOK_FREE}};
     for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
         if (strncmp(name, LOOKS[i].begin, strlen(LOOKS[i].begin)) == 0) {
             return LOOKS[i].look;
