@@ -31,6 +31,7 @@ import {
 import { isLongName } from "../src/panels/table_row";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import { columnWord, language, t, WORDS_FOR_TESTS } from "../src/words";
+import { cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
 
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") =>
   shownAs(name, type, "ns", false, values);
@@ -384,6 +385,18 @@ test("keys: pages may use the same, a page and the frame may not", () => {
   assert.equal(keyOf(event("0", { metaKey: true })), "Ctrl+0");
 });
 
+test("columns whose names do not say it have a hint, in both languages", () => {
+  for (const [key, [en, zh]] of HINTS_FOR_TESTS.flatMap((hints) => Object.entries(hints))) {
+    assert.ok(en !== "" && zh !== "" && en !== zh, key);
+  }
+  assert.match(columnHint("PipelineBubble", "own"), /own window/);
+  assert.match(columnHint("PipelineBubble", "unexplained"), /work of the device/);
+  assert.equal(columnHint("PipelineBubble", "own difference"), columnHint("PipelineBubble", "own"));
+  assert.equal(columnHint("kernel_details", "name"), "");
+  assert.match(cellHint("overall", "name", "After the last work"), /end of its window/);
+  assert.equal(cellHint("kernel_details", "name", "Free"), "");
+});
+
 test("every word stands in both languages with the same gaps", () => {
   for (const [key, [en, zh]] of Object.entries(WORDS_FOR_TESTS)) {
     assert.ok(en !== "" && zh !== "", key);
@@ -394,6 +407,9 @@ test("every word stands in both languages with the same gaps", () => {
   assert.equal(t("frame.ranks", 3, 4), "3/4 个 rank");
   assert.equal(columnWord("Op_Type"), "算子类型");
   language.set("en");
+  assert.equal(t("timeline.slices", 1), "1 slice");
+  assert.equal(t("timeline.slices", 21), "21 slices");
+  assert.equal(t("table.rows-left", 1), "1 row passes the filter");
   assert.equal(columnWord("op_type"), "Op type");
   assert.equal(columnWord("startNs"), "Start");
   assert.equal(columnWord("lateTime(us)"), "Late time");

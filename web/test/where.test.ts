@@ -39,9 +39,12 @@ const NONE: Values = {
   exposed: null,
   free: null,
   preparing: null,
+  step_time: null,
+  after: null,
   exposed_no_receive: null,
   stage: null,
-  bubble: null,
+  receives: null,
+  pipeline_bubble: null,
 };
 const entry = (index: string, step: string, values: Partial<Values>): Entry => ({
   type: "rank",
@@ -181,7 +184,16 @@ test("where: every figure has its own name", () => {
 });
 
 test("where: what nobody chose is a figure that is known", () => {
-  assert.equal(metricAtFirst([entry("0", "1", { computing: 5, bubble: 1 })]), "computing");
-  assert.equal(metricAtFirst([entry("0", "1", { communication: 5, bubble: 1 })]), "busy");
+  assert.equal(metricAtFirst([entry("0", "1", { computing: 5, receives: 1 })]), "computing");
+  assert.equal(
+    metricAtFirst([entry("0", "1", { receives: 1, pipeline_bubble: 2 })]),
+    "busy",
+    "of a chart that is there",
+  );
+  assert.equal(
+    metricAtFirst([entry("0", "1", { communication: 5, receives: 1 })]),
+    "receives",
+    "receives alone make no chart",
+  );
   assert.equal(metricAtFirst([entry("0", "1", { communication: 5 })]), "communication");
 });

@@ -1,4 +1,5 @@
-/* The views overview and spread: what the steps of each rank are made of, and how far ranks differ. Of ClusterStepTraceTime. */
+/* The views overview and spread: what the steps of each rank are made of, and how far ranks differ. Of ClusterStepTraceTime, and how
+ * long steps are of ClusterTimeSummary: what lies behind their last work stands in no column of the former. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,6 +44,8 @@ typedef struct rank_time {
     int64_t n_steps;
     double us[N_TIMES];       /* NaN: not known */
     int64_t n_known[N_TIMES]; /* steps that tell it; none: it is not known */
+    double whole_us;          /* of the steps; NaN: not known */
+    int64_t n_whole;
 } rank_time;
 
 typedef struct rank_times {
@@ -56,10 +59,15 @@ static void rank_times_fini(rank_times *times) {
     ps_idmap_fini(&times->rows);
 }
 
-/* NaN where no kernels were collected. */
-static double e2e_us(const rank_time *t) {
+/* All but what lies behind the last work of a step. NaN where no kernels were collected. */
+static double parts_us(const rank_time *t) {
     return t->us[T_COMPUTING] + t->us[T_EXPOSED] + t->us[T_FREE] +
            (t->us[T_PREPARING] > 0 ? t->us[T_PREPARING] : 0);
+}
+
+/* How long a step takes of the device; where no table says so, what is known of its parts. */
+static double e2e_us(const rank_time *t) {
+    return !isnan(t->whole_us) ? t->whole_us : parts_us(t);
 }
 
 static rank_time *row_of_rank(rank_times *times, int64_t rank) {
@@ -100,6 +108,34 @@ static bool take_rank_time(rank_times *times, const ps_table *t, size_t row) {
 }
 
 PS_COMPARE(by_rank, rank_time, PS_BY(rank))
+
+static bool is_step(const ps_job_view_input *in, const ps_table *t, size_t row) {
+    char text[24] = "";
+    const ps_value *v = ps_job_view_cell(t, row, "step");
+    if (v != NULL) {
+        (void)snprintf(text, sizeof text, "%" PRId64, v->u.i);
+    }
+    return strcmp(in->step, "all") == 0 || strcmp(text, in->step) == 0;
+}
+
+/* Where a rank has a step of which nobody says how long it is, none of its steps counts. */
+static void take_whole_steps(const ps_job_view_input *in, rank_times *times) {
+    const ps_table *t = in->from->table(in->from->context, "ClusterTimeSummary");
+    for (size_t row = 0; t != NULL && row < t->n_rows; row++) {
+        const ps_value *rank = ps_job_view_cell(t, row, "rank");
+        const ps_value *us = ps_job_view_cell(t, row, "stepTime");
+        uint32_t at =
+            rank != NULL ? ps_idmap_get(&times->rows, (uint64_t)rank->u.i) : PS_IDMAP_NONE;
+        if (at != PS_IDMAP_NONE && us != NULL && is_step(in, t, row)) {
+            times->at[at].whole_us += us->u.r;
+            times->at[at].n_whole++;
+        }
+    }
+    for (size_t i = 0; i < times->n; i++) {
+        rank_time *x = &times->at[i];
+        x->whole_us = x->n_whole == x->n_steps ? x->whole_us / (double)x->n_whole : NAN;
+    }
+}
 
 static bool is_wanted(const ps_job_view_input *in, const ps_table *t, size_t row) {
     const ps_value *stage = ps_job_view_cell(t, row, "pp_index");
@@ -144,14 +180,15 @@ static ps_code gather_times(const ps_job_view_input *in, rank_times *out, ps_err
             out->at[i].us[k] = n > 0 ? out->at[i].us[k] / (double)n : NAN;
         }
     }
+    take_whole_steps(in, out);
     ps_sort(out->at, out->n, sizeof *out->at, by_rank);
     return PS_OK;
 }
 
 /* Times in ns, rounded; unknown where there are none, or too long. */
 typedef struct overview_row {
-    int64_t rank, n_steps, preparing, pure, overlapped, exposed, free, e2e, computing,
-        communication, no_receive, stage, bubble, indices[3];
+    int64_t rank, n_steps, preparing, pure, overlapped, exposed, free, after, e2e, computing,
+        communication, no_receive, stage, receives, indices[3];
     const char *key;
     double computing_ratio, communication_ratio, free_ratio;
 } overview_row;
@@ -171,6 +208,7 @@ static const ps_column OVERVIEW[] = {
     NS("overlapped", overview_row, overlapped),
     NS("not overlapped", overview_row, exposed),
     NS("free", overview_row, free),
+    NS("after", overview_row, after),
     NS("e2e", overview_row, e2e),
     PERCENT("computing ratio", overview_row, computing_ratio),
     PERCENT("communication ratio", overview_row, communication_ratio),
@@ -178,8 +216,8 @@ static const ps_column OVERVIEW[] = {
     NS("computing", overview_row, computing),
     NS("communication", overview_row, communication),
     NS("not overlapped without receive", overview_row, no_receive),
-    NS("stage", overview_row, stage),
-    NS("bubble", overview_row, bubble),
+    NS("stage without receives", overview_row, stage),
+    NS("receives", overview_row, receives),
     INDEX("dp", 0),
     INDEX("pp", 1),
     INDEX("tp", 2),
@@ -195,6 +233,11 @@ static int64_t span_of_us(double us) {
     return us < 0 ? PS_UNKNOWN_INT : ns_of_us(us);
 }
 
+/* What is left of a step; sums of us may miss by their rounding. */
+static int64_t after_of_us(double us) {
+    return us < 0 && us > -0.01 ? 0 : span_of_us(us);
+}
+
 static overview_row overview_row_of(const rank_time *x, const char *key) {
     double e2e = e2e_us(x);
     const double *us = x->us;
@@ -207,6 +250,7 @@ static overview_row overview_row_of(const rank_time *x, const char *key) {
         .overlapped = span_of_us(us[T_OVERLAPPED]),
         .exposed = span_of_us(us[T_EXPOSED]),
         .free = span_of_us(us[T_FREE]),
+        .after = after_of_us(e2e - parts_us(x)),
         .e2e = span_of_us(e2e),
         .computing_ratio = e2e > 0 ? 100 * us[T_COMPUTING] / e2e : NAN,
         .communication_ratio = e2e > 0 ? 100 * us[T_EXPOSED] / e2e : NAN,
@@ -215,7 +259,7 @@ static overview_row overview_row_of(const rank_time *x, const char *key) {
         .communication = span_of_us(us[T_COMMUNICATION]),
         .no_receive = span_of_us(us[T_NO_RECEIVE]),
         .stage = span_of_us(us[T_STAGE]),
-        .bubble = span_of_us(us[T_BUBBLE]),
+        .receives = span_of_us(us[T_BUBBLE]),
         .indices = {x->indices[0], x->indices[1], x->indices[2]},
     };
 }

@@ -286,7 +286,7 @@ const timeTable = (times: RankTime[]): Table => ({
   offset: 0,
   columns: [
     ["rank", "int", "", false],
-    ...(["elapsed", "transit", "synchronization", "wait", "idle"] as const).map(
+    ...(["elapsed", "transit", "synchronization", "wait", "rest"] as const).map(
       (n): Table["columns"][0] => [n, "real", "ns", false],
     ),
     ["synchronization ratio", "real", "%", false],

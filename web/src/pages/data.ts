@@ -106,6 +106,9 @@ export function reader(table: Table, ...names: string[]): (row: Cell[]) => Cell 
   return (row) => (at < 0 ? null : (row[at] ?? null));
 }
 
+/** Above this many ranks what reads all of them is worked out when asked for. */
+export const MOST_UNASKED = 16;
+
 const IN_NS: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
 /** The same as ns, by the unit of the column; null where there is nothing. */

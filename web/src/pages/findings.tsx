@@ -1,4 +1,5 @@
 /** What the program found in a capture: each with its figure, its rule and one thing to try. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import { duration } from "../base/time";
@@ -6,16 +7,30 @@ import { ranks } from "../model/session";
 import { Failed, Loading } from "../panels/empty";
 import { DataTable } from "../panels/table";
 import { language, spoken, t } from "../words";
-import { nsReader, reader, useReply, wholeTable } from "./data";
+import { MOST_UNASKED, nsReader, reader, useReply, wholeTable } from "./data";
 import { Evidence } from "./evidence";
+import { leadOf } from "./findings_model";
 
-/** Above this many ranks it is worked out when asked for: it reads all of them. */
-const MOST_UNASKED = 16;
 const MOST_SHOWN = 6;
 
 async function firstText(view: string, signal: AbortSignal): Promise<string | null> {
   const table = await wholeTable("view", { name: view, ...spoken() }, null, signal);
   return table !== null && table.rows.length > 0 ? String(table.rows[0][0] ?? "") : null;
+}
+
+/** The first sentence; what else there is, with the rule, opens below it. */
+function Said({ what, children }: { what: string; children: ComponentChildren }) {
+  const [lead, rest] = leadOf(what);
+  return (
+    <>
+      <p>{lead}</p>
+      <details>
+        <summary class="quiet">{t("findings.more")}</summary>
+        {rest !== "" && <p>{rest}</p>}
+        {children}
+      </details>
+    </>
+  );
 }
 
 /** `verdict`: the view whose first cell is the paragraph above them. The order is the server's: the largest gain first. */
@@ -102,10 +117,12 @@ export function Findings({
                 </span>
               )}
             </p>
-            <p>{what(row)}</p>
-            <p class="quiet" title={String(rule(row) ?? "")}>
-              {t("findings.rule", String(value(row) ?? "–"), String(threshold(row) ?? "–"))}
-            </p>
+            <Said what={String(what(row) ?? "")}>
+              <p class="quiet">
+                {t("findings.rule", String(value(row) ?? "–"), String(threshold(row) ?? "–"))}
+                {rule(row) !== null && ` (${String(rule(row))})`}
+              </p>
+            </Said>
             {attempt(row) !== null && <p>{t("findings.try", String(attempt(row)))}</p>}
             {evidence.data !== null && (
               <Evidence

@@ -236,7 +236,7 @@ function Result({ sql, table }: { sql: string; table: QueryTable }) {
 }
 
 function factsOf(table: QueryTable): string {
-  const rows = table.n_rows === 1 ? t("table.row") : t("table.rows", grouped(String(table.n_rows)));
+  const rows = t("table.rows", grouped(String(table.n_rows)));
   const kept = table.n_rows > table.total ? t("query.kept", grouped(String(table.total))) : "";
   return `${rows}${kept} · ${duration(table.elapsed_ns)}`;
 }

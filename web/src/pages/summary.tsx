@@ -1,22 +1,52 @@
 /** The Summary page: what the capture is, how the ranks are arranged, what their steps are made of and who differs. */
 import { useEffect, useMemo } from "preact/hooks";
-import { get } from "../api/client";
+import { get, type Params } from "../api/client";
 import { registerUrl } from "../model/url_state";
 import { useAtom } from "../base/atom";
 import { useBaseline } from "../model/baseline";
 import { firstCapture } from "../model/captures";
-import { session } from "../model/session";
+import { ranks, session } from "../model/session";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { t } from "../words";
 import { BaselinePicker } from "./beside_table";
-import { modeTable, useReply } from "./data";
+import { MOST_UNASKED, modeTable, useReply, wholeTable } from "./data";
 import { Findings } from "./findings";
 import { placeParams, setupParams } from "./parallel_form";
 import { BaseInfo } from "./summary_base";
-import { placesOf, sizesOf, type Algorithm } from "./summary_model";
+import {
+  NOTHING_BESIDE,
+  placesOf,
+  sizesOf,
+  type Algorithm,
+  type Beside as More,
+} from "./summary_model";
 import { Overview } from "./summary_overview";
 import { part, state } from "./summary_state";
 import type { Groups, Spot } from "./where_model";
+
+/** What a table may say that the page can do without. */
+const orNull = <T,>(asked: Promise<T | null>, signal: AbortSignal): Promise<T | null> =>
+  asked.catch((error: unknown) => {
+    if (signal.aborted) {
+      throw error;
+    }
+    return null;
+  });
+
+/** How long the steps of a capture are, and what of bubble its pipelines have; the chart of many ranks is not asked for unasked. */
+const askBeside = async (
+  params: Params,
+  withChart: boolean,
+  signal: AbortSignal,
+): Promise<More> => ({
+  summary: await orNull(
+    wholeTable("view", { name: "time_summary", ...params }, null, signal),
+    signal,
+  ),
+  bubble: withChart
+    ? await orNull(modeTable("pp_chart", "PipelineBubble", params, signal), signal)
+    : null,
+});
 
 export function SummaryPage() {
   const now = useAtom(state);
@@ -34,6 +64,10 @@ export function SummaryPage() {
     }>("summary", placing, signal),
   }));
   const base = useBaseline(own);
+  const isFew = useAtom(ranks).length <= MOST_UNASKED;
+  const known = useReply(JSON.stringify([own, params, isFew]), (signal) =>
+    askBeside({ ...params, cluster: own }, isFew, signal),
+  );
   const compared = useReply(
     JSON.stringify([params, base]),
     base === null
@@ -46,6 +80,7 @@ export function SummaryPage() {
             { ...params, cluster: base },
             signal,
           ),
+          more: await askBeside({ ...params, cluster: base }, isFew, signal),
         }),
   );
   const steps = reply.data?.steps ?? null;
@@ -71,7 +106,12 @@ export function SummaryPage() {
       ) : (
         <Overview
           steps={steps}
-          baseSteps={base !== null && compared.data?.base === base ? compared.data.steps : null}
+          more={known.data ?? NOTHING_BESIDE}
+          base={
+            base !== null && compared.data?.base === base && compared.data.steps !== null
+              ? { steps: compared.data.steps, more: compared.data.more }
+              : null
+          }
           own={reply.data.arranged.algorithm}
           carried={carried}
           places={places}

@@ -8,11 +8,13 @@ import { LocalTable } from "../panels/table";
 import { t } from "../words";
 import { endToEnd, type Box, type Entry, type Indicator, type Values } from "./summary_model";
 
-const BARS: Indicator[] = ["preparing", "pure_computing", "overlapped", "exposed", "free"];
+const BARS: Indicator[] = ["preparing", "pure_computing", "overlapped", "exposed", "free", "after"];
 
 function seriesOf(colours: ReturnType<typeof useColours>) {
   const [computing, communication, exposed, free] = colours.lanes;
-  return [colours.kinds[8], computing, communication, exposed, free].map((colour, i) => ({
+  // What lies before and after the work of a step stands at the ends of a bar, in one colour.
+  const ends = colours.kinds[8];
+  return [ends, computing, communication, exposed, free, ends].map((colour, i) => ({
     name: t(`indicator.${BARS[i]}`),
     colour: colour ?? "#808080",
   }));

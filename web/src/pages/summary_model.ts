@@ -1,8 +1,10 @@
-/** What the Summary page works out of the table of steps (ClusterStepTraceTime), without a document. Times are ns. */
+/** What the Summary page works out of the table of steps (ClusterStepTraceTime), and of how long steps
+ * are and what a pipeline has of bubble, which other tables say, without a document. Times are ns. */
 import type { Cell, Table } from "../api/types";
 import { nsReader, reader } from "./data";
 
 export const INDICATORS = [
+  "step_time",
   "computing",
   "communication",
   "pure_computing",
@@ -10,9 +12,11 @@ export const INDICATORS = [
   "exposed",
   "free",
   "preparing",
+  "after",
   "exposed_no_receive",
   "stage",
-  "bubble",
+  "receives",
+  "pipeline_bubble",
 ] as const;
 export type Indicator = (typeof INDICATORS)[number];
 export type Values = Record<Indicator, number | null>;
@@ -23,14 +27,15 @@ export interface Entry {
   step: string;
   /** Rank or stage as the table names it. */
   index: string;
-  /** Where it stands among the parallel dimensions; null: not known. */
+  /** Where it stands among the parallel dimensions, of a stage its number; null: not known. */
   dp: number | null;
   pp: number | null;
   tp: number | null;
   values: Values;
 }
 
-const COLUMN: Record<Exclude<Indicator, "pure_computing">, string> = {
+type Told = Exclude<Indicator, "pure_computing" | "step_time" | "after" | "pipeline_bubble">;
+const COLUMN: Record<Told, string> = {
   computing: "computing",
   communication: "communication",
   overlapped: "overlapped",
@@ -39,10 +44,59 @@ const COLUMN: Record<Exclude<Indicator, "pure_computing">, string> = {
   preparing: "preparing",
   exposed_no_receive: "communication not overlapped and exclude receive",
   stage: "stage",
-  bubble: "bubble",
+  receives: "bubble",
 };
 
-export function entriesOf(table: Table): Entry[] {
+/** What the table of steps does not say of them; null: nobody does. */
+export interface Beside {
+  /** ClusterTimeSummary: how long steps are. */
+  summary: Table | null;
+  /** PipelineBubble of the chart. */
+  bubble: Table | null;
+}
+export const NOTHING_BESIDE: Beside = { summary: null, bubble: null };
+
+/** By rank and step: the cells of a column in ns, in the order of their rows. */
+function byRankAndStep(table: Table | null, rank: string, column: string): Map<string, number[]> {
+  const by = new Map<string, number[]>();
+  if (table !== null) {
+    const [ofRank, step, ns] = [
+      reader(table, rank),
+      reader(table, "step"),
+      nsReader(table, column),
+    ];
+    for (const row of table.rows) {
+      const value = ns(row);
+      const key = `${String(ofRank(row))} ${String(step(row) ?? "")}`;
+      if (value !== null) {
+        by.set(key, [...(by.get(key) ?? []), value]);
+      }
+    }
+  }
+  return by;
+}
+
+/** What of a step is in none of its other parts; sums of us may miss by their rounding. */
+function restOf(v: Values): number | null {
+  const { step_time, computing, exposed, free } = v;
+  return step_time === null || computing === null || exposed === null || free === null
+    ? null
+    : Math.max(0, step_time - partsOf(v));
+}
+
+/** A stage has the largest value of its ranks, as in its own columns, and their number of the stage. */
+function fillStage(stage: Entry, ranks: readonly Entry[]): void {
+  const members = new Set(stage.index.replace(/[()]/g, "").split(","));
+  const own = ranks.filter((e) => e.step === stage.step && members.has(e.index));
+  for (const name of ["step_time", "after", "pipeline_bubble"] as const) {
+    const known = own.map((e) => e.values[name]).filter((v): v is number => v !== null);
+    stage.values[name] = known.length === 0 ? null : Math.max(...known);
+  }
+  const places = new Set(own.map((e) => e.pp));
+  stage.pp = places.size === 1 ? [...places][0] : null;
+}
+
+export function entriesOf(table: Table, more: Beside = NOTHING_BESIDE): Entry[] {
   const text = (name: string) => {
     const read = reader(table, name);
     return (row: Cell[]): string => String(read(row) ?? "");
@@ -59,10 +113,16 @@ export function entriesOf(table: Table): Entry[] {
   const times = Object.entries(COLUMN).map(
     ([name, column]) => [name, nsReader(table, column)] as const,
   );
-  return table.rows.map((row) => {
+  const whole = byRankAndStep(more.summary, "rank", "stepTime");
+  const bubble = byRankAndStep(more.bubble, "rank", "bubble");
+  const all = table.rows.map((row): Entry => {
     const values = Object.fromEntries(times.map(([name, read]) => [name, read(row)])) as Values;
     values.pure_computing =
       values.computing === null ? null : values.computing - (values.overlapped ?? 0);
+    const key = type(row) === "rank" ? `${index(row)} ${step(row)}` : "";
+    values.step_time = whole.get(key)?.shift() ?? null;
+    values.after = restOf(values);
+    values.pipeline_bubble = bubble.get(key)?.[0] ?? null;
     return {
       type: type(row),
       step: step(row),
@@ -73,11 +133,17 @@ export function entriesOf(table: Table): Entry[] {
       values,
     };
   });
+  const ranks = all.filter((e) => e.type === "rank");
+  all.filter((e) => e.type === "stage").forEach((e) => fillStage(e, ranks));
+  return all;
 }
 
-/** Computing, communication that it does not hide, free and preparing: how long the step took. */
-export const endToEnd = (v: Values): number =>
+/** Computing, communication that it does not hide, free and preparing. */
+const partsOf = (v: Values): number =>
   (v.computing ?? 0) + (v.exposed ?? 0) + (v.free ?? 0) + Math.max(0, v.preparing ?? 0);
+
+/** How long the step took; where nobody says so, what is known of it. */
+export const endToEnd = (v: Values): number => v.step_time ?? partsOf(v);
 
 /** Of all steps the mean, of one the values of it: one entry for each rank (or stage). */
 export function ofStep(entries: Entry[], step: string | null): Entry[] {

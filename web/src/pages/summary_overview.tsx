@@ -26,8 +26,10 @@ import {
   sizesOf,
   spreadsOf,
   type Algorithm,
+  type Beside,
   type Entry,
   type Fold,
+  type Indicator,
   type Places,
   type Values,
 } from "./summary_model";
@@ -35,10 +37,16 @@ import { change, state, TOPS } from "./summary_state";
 import { Where } from "./where";
 import { filterOf, type Groups, type Spot } from "./where_model";
 
+interface BaseSteps {
+  steps: Table;
+  more: Beside;
+}
+
 interface OverviewProps {
   steps: Table;
+  more: Beside;
   /** The same of the baseline; null: nothing is compared. */
-  baseSteps: Table | null;
+  base: BaseSteps | null;
   own: Algorithm;
   carried: ReturnType<typeof sizesOf>;
   places: Places;
@@ -47,9 +55,10 @@ interface OverviewProps {
   groups: Groups;
 }
 
-export function Overview({ steps, baseSteps, own, carried, places, spots, groups }: OverviewProps) {
+export function Overview(p: OverviewProps) {
+  const { steps, own, carried, places, spots, groups } = p;
   const now = useAtom(state);
-  const shown = useShown(steps, spots);
+  const shown = useShown(steps, p.more, spots);
   const [rank, setRank] = useState<string | null>(null);
   const { setup, fold } = now;
   return (
@@ -86,7 +95,7 @@ export function Overview({ steps, baseSteps, own, carried, places, spots, groups
       </div>
       {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
       <div class="card flush">
-        <Figures shown={shown} baseSteps={baseSteps} rank={rank} choose={setRank} />
+        <Figures shown={shown} base={p.base} rank={rank} choose={setRank} />
       </div>
     </>
   );
@@ -94,20 +103,21 @@ export function Overview({ steps, baseSteps, own, carried, places, spots, groups
 
 interface FiguresProps {
   shown: Shown;
-  baseSteps: Table | null;
+  base: BaseSteps | null;
   rank: string | null;
   choose: (rank: string) => void;
 }
 
 /** Every figure of every rank, beside those of the baseline where there is one. */
-function Figures({ shown, baseSteps, rank, choose }: FiguresProps) {
+function Figures({ shown, base: there, rank, choose }: FiguresProps) {
+  const known = useMemo(() => knownOf(shown.all), [shown.all]);
   const table = useMemo(
-    () => tableOf(shown.all, shown.names.length > 1 ? shown.step : null),
-    [shown.all, shown.step],
+    () => tableOf(shown.all, known, shown.names.length > 1 ? shown.step : null),
+    [shown.all, known, shown.step],
   );
   const base = useMemo(
-    () => (baseSteps === null ? null : baseOf(baseSteps, shown.names, shown.step)),
-    [baseSteps, shown.names.join(), shown.step],
+    () => (there === null ? null : baseOf(there, known, shown.names, shown.step)),
+    [there, known, shown.names.join(), shown.step],
   );
   const both = useMemo(
     () => (base === null ? null : beside(table, base.table, SUMMARY_PAIRING)),
@@ -119,6 +129,7 @@ function Figures({ shown, baseSteps, rank, choose }: FiguresProps) {
     urlKey: "summary",
     maxRows: 16,
     hidden: ["type"],
+    hints: Object.fromEntries(known.map((i) => [t(`indicator.${i}`), t(`indicator-hint.${i}`)])),
     onRow: (row: TableRow) => row.get("type") === "rank" && choose(String(row.get("index"))),
     isMarked: (row: TableRow) => row.get("type") === "rank" && row.get("index") === rank,
   };
@@ -142,13 +153,14 @@ const SUMMARY_PAIRING: Pairing = { keys: ["index", "type"], plain: ["dp", "pp", 
 
 /** Of the baseline the step of the same place among its own, since steps of another run have other numbers; all where it has none. */
 function baseOf(
-  steps: Table,
+  { steps, more }: BaseSteps,
+  known: readonly Indicator[],
   names: string[],
   step: string | null,
 ): { table: Table; step: string | null } {
   const own = choicesOf(steps, "step");
   const there = step === null ? null : (own[names.indexOf(step)] ?? null);
-  return { table: tableOf(ofStep(entriesOf(steps), there), null), step: there };
+  return { table: tableOf(ofStep(entriesOf(steps, more), there), known, null), step: there };
 }
 
 /** What the choice leaves of the steps. */
@@ -167,9 +179,9 @@ interface Shown {
   ranks: Entry[];
 }
 
-function useShown(steps: Table, spots: Spot[] | null): Shown {
+function useShown(steps: Table, more: Beside, spots: Spot[] | null): Shown {
   const now = useAtom(state);
-  const entries = useMemo(() => entriesOf(steps), [steps]);
+  const entries = useMemo(() => entriesOf(steps, more), [steps, more]);
   const names = choicesOf(steps, "step");
   const step = names.includes(now.step) ? now.step : null;
   const all = useMemo(() => ofStep(entries, step), [entries, step]);
@@ -303,7 +315,23 @@ function Spreads({ step, stage, setup }: SpreadsProps) {
   );
 }
 
-function tableOf(entries: Entry[], step: string | null): Table {
+/** Tables beside that of the steps may be missing: their columns are left out then. */
+const knownOf = (entries: readonly Entry[]): Indicator[] =>
+  INDICATORS.filter(
+    (i) =>
+      !(["step_time", "after", "pipeline_bubble"] as Indicator[]).includes(i) ||
+      entries.some((e) => e.values[i] !== null),
+  );
+
+/** Stages are called as on all pages; one whose number nobody knows by its ranks. */
+const nameOf = (e: Entry): string =>
+  e.type === "rank"
+    ? e.index
+    : e.pp !== null
+      ? t("summary.stage-n", e.pp)
+      : t("summary.stage-of", e.index.replace(/[()]/g, "").replace(/,/g, t("frame.comma")));
+
+function tableOf(entries: Entry[], known: readonly Indicator[], step: string | null): Table {
   const ratio = (part_: number | null, v: Values): number | null =>
     part_ === null || endToEnd(v) <= 0 ? null : (100 * part_) / endToEnd(v);
   return {
@@ -318,17 +346,17 @@ function tableOf(entries: Entry[], step: string | null): Table {
       ["dp", "int", "", false],
       ["pp", "int", "", false],
       ["tp", "int", "", false],
-      ...INDICATORS.map((i): Table["columns"][0] => [t(`indicator.${i}`), "real", "ns", false]),
+      ...known.map((i): Table["columns"][0] => [t(`indicator.${i}`), "real", "ns", false]),
       [t("summary.computing-ratio"), "real", "%", false],
       [t("summary.communication-ratio"), "real", "%", false],
     ],
     rows: entries.map((e) => [
-      e.type === "rank" ? e.index : `${e.type} ${e.index}`,
+      nameOf(e),
       e.type,
       e.dp,
       e.pp,
       e.tp,
-      ...INDICATORS.map((i) => e.values[i]),
+      ...known.map((i) => e.values[i]),
       ratio(e.values.computing, e.values),
       ratio(e.values.exposed, e.values),
     ]),

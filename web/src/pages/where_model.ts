@@ -69,13 +69,15 @@ const late = ofMode("slow_rank", "SlowRankLateness", "rankId", null, "sum");
 const experts = ofMode("ep_load_balance", "EPTokensSummary", "rank", null, "sum");
 const worker = ofMode("whatif", "whatif_workers", "rank", null, "mean");
 
+/** The bubble has metrics of its own, by its causes. */
+const OF_PIPELINE: readonly Indicator[] = ["stage", "receives", "pipeline_bubble"];
+
 /** By what they are about. */
 export const METRICS: Readonly<
   Record<"step" | "pipeline" | "waits" | "experts", readonly Metric[]>
 > = {
   step: [
-    summary("step_time", "ns", "stepTime"),
-    ...INDICATORS.filter((i) => i !== "stage" && i !== "bubble").map(ofIndicator),
+    ...INDICATORS.filter((i) => !OF_PIPELINE.includes(i)).map(ofIndicator),
     ofSteps("computing_share", "%", shareOf("computing")),
     ofSteps("exposed_share", "%", shareOf("exposed")),
     ofSteps("free_share", "%", shareOf("free")),
@@ -92,7 +94,7 @@ export const METRICS: Readonly<
     bubble("own_share", "%", "own"),
     worker("slowdown", "x", "slowdown"),
     ofIndicator("stage"),
-    ofIndicator("bubble"),
+    ofIndicator("receives"),
   ],
   waits: [
     summary("waiting", "ns", "communicationWaitStageTime"),
@@ -108,10 +110,17 @@ const ALL: readonly Metric[] = Object.values(METRICS).flat();
 export const metricOf = (id: string): Metric =>
   ALL.find((m) => m.id === id) ?? ALL.find((m) => m.id === "computing")!;
 
-/** What is shown before anybody chooses: what a marks-only capture knows nothing of is no answer. */
+/** What is shown before anybody chooses: what a marks-only capture knows nothing of is no answer, and neither is a figure of a
+ * pipeline of which no chart is known. */
 export function metricAtFirst(entries: readonly Entry[]): string {
   const knows = (name: Indicator): boolean => entries.some((e) => e.values[name] !== null);
-  return knows("computing") ? "computing" : knows("bubble") ? "busy" : "communication";
+  return knows("computing")
+    ? "computing"
+    : knows("pipeline_bubble")
+      ? "busy"
+      : knows("receives")
+        ? "receives"
+        : "communication";
 }
 
 /** A figure of each rank (by its number as text): of one step, or of all. Ranks that are not in it are not known. */

@@ -14,7 +14,7 @@ import { language, t, viewTitle } from "../words";
 import { Empty, Failed, Loading } from "./empty";
 import { copyRows, jumpTo, MAX_COPIED } from "./table_actions";
 import { TableBar } from "./table_bar";
-import { headOf, isService, mostOf, useColumns, type ShownColumns } from "./table_columns";
+import { headOf, hintOf, isService, mostOf, useColumns, type ShownColumns } from "./table_columns";
 import { tableKey, useCursor, type Cursor } from "./table_cursor";
 import { TableHead } from "./table_head";
 import { ROW_PX, Scroller } from "./table_layout";
@@ -324,6 +324,7 @@ function Head({ rows, asked, columns, options }: GridState) {
       query={query}
       template={columns.template}
       wordOf={(column) => headOf(column, options)}
+      hintOf={(column) => hintOf(column, rows.table?.name ?? "", options)}
       hasLead={columns.canJump}
       filterShown={asked.filterShown}
       wrong={filterOf(query, rows.columns).wrong}
@@ -353,6 +354,7 @@ function SeenRows(state: GridState) {
         <GridRow
           key={i}
           row={shown.row(i)}
+          table={rows.table?.name ?? ""}
           index={i}
           top={scroller.topOf(i * ROW_PX)}
           columns={columns.columns}

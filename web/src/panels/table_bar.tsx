@@ -28,9 +28,7 @@ export function TableBar(p: TableBarProps) {
       <div class="table-title">
         {p.title !== "" && <h3>{p.title}</h3>}
         <span class="quiet">
-          {p.total === 1 && !p.isFiltered
-            ? t("table.row")
-            : t(p.isFiltered ? "table.rows-left" : "table.rows", grouped(String(p.total)))}
+          {t(p.isFiltered ? "table.rows-left" : "table.rows", grouped(String(p.total)))}
         </span>
         {p.notes.map((note) => (
           <span class="quiet note" title={note}>

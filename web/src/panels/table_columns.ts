@@ -4,6 +4,7 @@ import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
 import { cellWord, columnWord } from "../words";
+import { columnHint } from "../words/hints";
 import { fit, measure } from "./table_layout";
 import { endOf, type Column, type Rows } from "./table_model";
 import type { TableOptions } from "./table_options";
@@ -25,6 +26,10 @@ export function headOf(column: { name: string; unit: string }, options: TableOpt
   const { name } = column;
   return column.unit !== "" && name.endsWith(end) ? name.slice(0, -end.length) : name;
 }
+
+/** What a column means, for the pointer on its head; "": its name says it. */
+export const hintOf = (column: { name: string }, table: string, options: TableOptions): string =>
+  options.hints?.[column.name] ?? (options.isPlain === true ? "" : columnHint(table, column.name));
 
 export const cellText = (cell: Cell, column: Column): string =>
   column.name.toLowerCase() === "rank" && typeof cell === "string"

@@ -10,6 +10,7 @@ export interface TableHeadProps {
   query: Query;
   template: string;
   wordOf: (column: Column) => string;
+  hintOf: (column: Column) => string;
   hasLead: boolean;
   filterShown: boolean;
   /** Columns whose filter was not understood. */
@@ -59,12 +60,14 @@ function HeadCell({
   width,
   query,
   wordOf,
+  hintOf,
   onSort,
   onWidth,
 }: TableHeadProps & { column: Column; width: number }) {
   const sort =
     query.sort?.column === column.name ? (query.sort.desc ? "descending" : "ascending") : "none";
   const name = wordOf(column);
+  const hint = hintOf(column);
   const drag = (e: PointerEvent): void => {
     const from = e.clientX - width;
     e.preventDefault();
@@ -77,7 +80,7 @@ function HeadCell({
       <button
         type="button"
         class="flat"
-        title={`${name}${column.shown.unit === "" ? "" : ` (${column.shown.unit})`} · ${t("table.sort")}`}
+        title={`${name}${column.shown.unit === "" ? "" : ` (${column.shown.unit})`}${hint === "" ? "" : `: ${hint}`} · ${t("table.sort")}`}
         onClick={() => onSort(column)}
       >
         {sort !== "none" && <Icon name={sort === "descending" ? "down" : "up"} />}

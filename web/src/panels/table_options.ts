@@ -30,6 +30,8 @@ export interface TableOptions {
   isMarked?: (row: TableRow) => boolean;
   /** Key of the rank of rows that have no column `rank`. */
   rank?: string | undefined;
+  /** What columns mean, by name, where words.ts does not say it. */
+  hints?: Record<string, string>;
   /** Columns that are hidden at first. */
   hidden?: string[];
   /** Columns that have a bar behind their numbers; the value is a colour variable ("--computing"). */

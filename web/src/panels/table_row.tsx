@@ -1,6 +1,7 @@
 /** One row of a table. */
 import { exactText } from "../base/format";
 import { t } from "../words";
+import { cellHint } from "../words/hints";
 import { Icon } from "./icons";
 import { cellText } from "./table_columns";
 import type { Column } from "./table_model";
@@ -15,6 +16,8 @@ const TWIG_PX = 20;
 
 export interface GridRowProps {
   row: TableRow | null;
+  /** The name of the table. */
+  table: string;
   index: number;
   top: number;
   columns: Column[];
@@ -51,6 +54,7 @@ export function GridRow(p: GridRowProps) {
       {p.columns.map((column, i) => (
         <GridCell
           row={row}
+          table={p.table}
           column={column}
           bar={options.bars?.[column.name]}
           most={p.most.get(column.index) ?? 1}
@@ -86,6 +90,7 @@ function Lead({ canJump, onOpen }: { canJump: boolean; onOpen: () => void }) {
 
 interface GridCellProps {
   row: TableRow | null;
+  table: string;
   column: Column;
   /** A colour variable. */
   bar: string | undefined;
@@ -95,10 +100,13 @@ interface GridCellProps {
   onToggle: (open: boolean) => void;
 }
 
-function GridCell({ row, column, bar, most, branch, onToggle }: GridCellProps) {
+function GridCell({ row, table, column, bar, most, branch, onToggle }: GridCellProps) {
   const cell = row?.cells[column.index] ?? null;
   const text = row === null ? "…" : cellText(cell, column);
-  const exact = row === null ? "" : exactText(cell, column.shown, column.unit);
+  const exact =
+    row === null
+      ? ""
+      : exactText(cell, column.shown, column.unit) || cellHint(table, column.name, String(cell));
   const share =
     bar === undefined || typeof cell !== "number" ? 0 : Math.max(0, Math.min(1, cell / most));
   return (

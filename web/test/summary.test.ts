@@ -1,0 +1,95 @@
+/** The Summary page: what steps are made of, of the tables that say it; and the short form of findings. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Table } from "../src/api/types";
+import { leadOf } from "../src/pages/findings_model";
+import { endToEnd, entriesOf } from "../src/pages/summary_model";
+
+const table = (name: string, columns: Table["columns"], rows: Table["rows"]): Table => ({
+  name,
+  title: "",
+  total: rows.length,
+  offset: 0,
+  columns,
+  rows,
+});
+
+const us = (name: string): Table["columns"][0] => [name, "real", "us", false];
+const STEPS = table(
+  "ClusterStepTraceTime",
+  [
+    ["step", "text", "", false],
+    ["type", "text", "", false],
+    ["index", "text", "", false],
+    us("computing"),
+    us("communication_not_overlapped"),
+    us("free"),
+    us("preparing"),
+    us("bubble"),
+    ["pp_index", "int", "", false],
+  ],
+  [
+    ["1", "rank", "0", 170, 30, 60, 1, 30, 0],
+    ["1", "rank", "1", 170, 30, 60, 1, 30, 0],
+    ["1", "stage", "(0,1)", 170, 30, 60, 1, 30, null],
+  ],
+);
+const SUMMARY = table(
+  "ClusterTimeSummary",
+  [["rank", "int", "", false], ["step", "int", "", false], us("stepTime")],
+  [
+    [0, 1, 330],
+    [1, 1, 332],
+  ],
+);
+const BUBBLE = table(
+  "PipelineBubble",
+  [
+    ["step", "int", "", false],
+    ["rank", "int", "", false],
+    ["bubble", "int", "ns", false],
+  ],
+  [
+    [1, 0, 90_000],
+    [1, 1, 80_000],
+  ],
+);
+
+test("a step is as long as its table says: what lies behind its last work is a part of it", () => {
+  const [first, , stage] = entriesOf(STEPS, { summary: SUMMARY, bubble: BUBBLE });
+  assert.equal(first.values.step_time, 330_000);
+  assert.equal(first.values.after, 330_000 - (170 + 30 + 60 + 1) * 1000);
+  assert.equal(endToEnd(first.values), 330_000);
+  assert.equal(stage.values.step_time, 332_000, "the largest of its ranks");
+});
+
+test("what nobody says of a step is not known", () => {
+  const [first] = entriesOf(STEPS);
+  assert.equal(first.values.step_time, null);
+  assert.equal(first.values.after, null);
+  assert.equal(first.values.pipeline_bubble, null);
+  assert.equal(endToEnd(first.values), 261_000, "the parts that are known");
+});
+
+test("receives and the bubble of the pipeline are two figures", () => {
+  const [first, , stage] = entriesOf(STEPS, { summary: SUMMARY, bubble: BUBBLE });
+  assert.equal(first.values.receives, 30_000);
+  assert.equal(first.values.pipeline_bubble, 90_000);
+  assert.equal(stage.values.pipeline_bubble, 90_000);
+});
+
+test("a stage has the number of the place of its ranks", () => {
+  assert.equal(entriesOf(STEPS)[2].pp, 0);
+});
+
+test("a finding begins with its first sentence, cut at a colon where that is long", () => {
+  assert.deepEqual(leadOf("One. Two."), ["One.", "Two."]);
+  assert.deepEqual(leadOf("It takes 1.5 ms, see docs/bubble.md."), [
+    "It takes 1.5 ms, see docs/bubble.md.",
+    "",
+  ]);
+  assert.deepEqual(leadOf("第一句。第二句。"), ["第一句。", "第二句。"]);
+  const long = `${"word ".repeat(30)}end: what follows. Another.`;
+  assert.equal(leadOf(long)[0], `${"word ".repeat(30)}end:`);
+  assert.equal(leadOf(long)[1], "what follows. Another.");
+});
