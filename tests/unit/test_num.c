@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "base/instead.h"
 #include "base/num.h"
 #include "base/order.h"
 #include "base/rng.h"
@@ -168,9 +169,23 @@ static void medians(void **state) {
     }
 }
 
+static void instead(void **state) {
+    (void)state;
+    assert_string_equal(ps_instead_of(PS_ENGLISH, 300000000, 330000000).text,
+                        "300 ms instead of 330 ms");
+    assert_string_equal(ps_instead_of(PS_ENGLISH, 329900000, 330100000).text,
+                        "330 ms, 200 us less");
+    assert_string_equal(ps_instead_of(PS_ENGLISH, 330100000, 330000000).text,
+                        "330 ms, 100 us more");
+    assert_string_equal(ps_instead_of(PS_ENGLISH, 330000000, 330000000).text, "330 ms, the same");
+    assert_string_equal(ps_instead_of(PS_CHINESE, 329900000, 330100000).text,
+                        "330 ms，减少 200 us");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
+        cmocka_unit_test(instead),
         cmocka_unit_test(integers_end_where_told),
         cmocka_unit_test(microseconds),
         cmocka_unit_test(scaled_numbers),

@@ -913,6 +913,8 @@ const WORDS = {
   "compare.working": ["Comparing …", "正在对比…"],
   "compare.longer": ["A step takes {0} longer: {1} instead of {2} ({3} % more). All times are those of a rank and step.", "每个 step 慢 {0}：{1}，基线为 {2}（多 {3} %）。所有时间均为单个 rank 单个 step 的时间。"],
   "compare.shorter": ["A step takes {0} less: {1} instead of {2} ({3} % less). All times are those of a rank and step.", "每个 step 快 {0}：{1}，基线为 {2}（少 {3} %）。所有时间均为单个 rank 单个 step 的时间。"],
+  "compare.barely-longer": ["A step takes {0} longer than before, {1}. All times are those of a rank and step.", "每个 step 比基线慢 {0}，为 {1}。所有时间均为单个 rank 单个 step 的时间。"],
+  "compare.barely-shorter": ["A step takes {0} less than before, {1}. All times are those of a rank and step.", "每个 step 比基线快 {0}，为 {1}。所有时间均为单个 rank 单个 step 的时间。"],
   "compare.as-long": ["A step takes as long as before: {1}. All times are those of a rank and step.", "每个 step 与基线一样长：{1}。所有时间均为单个 rank 单个 step 的时间。"],
   "compare.overall": ["Where the time of a step went", "step 时间的去向"],
   "compare.steps": ["Steps by their order", "各 step（按顺序）"],

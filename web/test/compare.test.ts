@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Table } from "../src/api/types";
-import { headlineOf, pairsOf, slicesOf, slowest } from "../src/pages/compare_model";
+import { headlineOf, headlineWord, pairsOf, slicesOf, slowest } from "../src/pages/compare_model";
 
 const table = (name: string, rows: Table["rows"]): Table => ({
   name,
@@ -24,6 +24,9 @@ void test("the step of both", () => {
     ["computing", 100, 80, 20],
   ]);
   assert.deepEqual(headlineOf(overall), { now: 212, base: 152, lost: 60 });
+  assert.equal(headlineWord({ now: 212, base: 152, lost: 60 }), "compare.longer");
+  assert.equal(headlineWord({ now: 33e7 + 5, base: 33e7, lost: 5 }), "compare.barely-longer");
+  assert.equal(headlineWord({ now: 33e7, base: 33e7, lost: 0 }), "compare.as-long");
   assert.equal(headlineOf(table("OverallCompare", [])), null);
   assert.equal(headlineOf(null), null);
 });

@@ -7,6 +7,7 @@
 #include "analyze/whatif/chart_steps.h"
 #include "analyze/whatif/rank_steps.h"
 #include "base/alloc.h"
+#include "base/instead.h"
 #include "base/num.h"
 
 /* --- the replay ------------------------------------------------------------------------------------------------------ */
@@ -155,11 +156,10 @@ bool ps_report_replay_gain(ps_report *report, const ps_finding *f, int64_t *gain
     *gain_ns = gain > 0 ? (int64_t)llround(gain) : 0;
     text[0] = '\0';
     if (x.with[0] != '\0') {
-        (void)snprintf(text, size,
-                       PS_SAY(lang, " Replayed, %s a step takes %s instead of %s.",
-                              "仿真表明，%s每个 step 需要 %s，而不是 %s。"),
-                       x.with, ps_ns_text_of((int64_t)llround(x.step_ns)).text,
-                       ps_ns_text_of((int64_t)llround(x.before_ns)).text);
+        (void)snprintf(
+            text, size,
+            PS_SAY(lang, " Replayed, %s a step takes %s.", "仿真表明，%s每个 step 需要 %s。"),
+            x.with, ps_instead_of(lang, llround(x.step_ns), llround(x.before_ns)).text);
     }
     return true;
 }

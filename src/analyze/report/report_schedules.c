@@ -172,6 +172,25 @@ static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192
     }
 }
 
+/* "4 microbatches of activations instead of 5", or that they are as many. */
+static void say_held(ps_lang lang, double held, double before, char out[96]) {
+    char now_text[16];
+    char before_text[16];
+    (void)snprintf(now_text, sizeof now_text, "%.3g", held);
+    (void)snprintf(before_text, sizeof before_text, "%.3g", before);
+    if (strcmp(now_text, before_text) == 0) {
+        (void)snprintf(out, 96,
+                       PS_SAY(lang, "as many activations (%s microbatches)",
+                              "同样多的激活（%s 个 microbatch）"),
+                       now_text);
+    } else {
+        (void)snprintf(out, 96,
+                       PS_SAY(lang, "%s microbatches of activations instead of %s",
+                              "%s 个 microbatch 的激活，而不是 %s 个"),
+                       now_text, before_text);
+    }
+}
+
 void ps_report_find_schedule(ps_report *report) {
     const ps_lang lang = report->findings.lang;
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
@@ -184,6 +203,9 @@ void ps_report_find_schedule(ps_report *report) {
     }
     int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
     bool is_assumed = ps_replay_assumes_weights(report->chart, replay, best);
+    char held[96];
+    say_held(lang, ps_column_real(replay, best, "activations"),
+             ps_column_real(replay, 0, "activations"), held);
     char usual[192];
     say_usual(report, ps_column_int(replay, 0, "step time", 0), usual);
     ps_findings_add(
@@ -197,14 +219,12 @@ void ps_report_find_schedule(ps_report *report) {
                      .value = share},
         PS_SAY(
             lang,
-            "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
-            "of activations instead of %.3g.%s%s",
-            "仿真表明，%s 需要 %s，当前调度需要 %s，少 %s（%.1f %%），保存 %.3g 个 microbatch 的激活，而不是 %.3g 个。%s%s"),
+            "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %s.%s%s",
+            "仿真表明，%s 需要 %s，当前调度需要 %s，少 %s（%.1f %%），保存%s。%s%s"),
         ps_column_text(replay, best, "schedule"),
         ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
         ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
-        share, ps_column_real(replay, best, "activations"),
-        ps_column_real(replay, 0, "activations"), usual,
+        share, held, usual,
         is_assumed
             ? PS_SAY(
                   lang,

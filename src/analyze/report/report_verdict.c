@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/report/report.h"
+#include "base/instead.h"
 #include "base/num.h"
 
 typedef struct verdict_row {
@@ -298,15 +299,12 @@ static void say_cause(sentence *s, const ps_report *report, const ps_whatif_caus
     int64_t gain_ns = ps_report_cause_gain_ns(c);
     add_text(s, "%s", c->title);
     add_number(s, finding);
-    add_text(
-        s,
-        PS_SAY(lang,
-               ". That costs %s of a step of %s (%.1f %%): replayed, %s it takes %s instead of %s",
-               "。其代价为 %s，而每个 step 为 %s（%.1f %%）：仿真表明，%s需要 %s，而不是 %s"),
-        ps_ns_text_of(gain_ns).text, ps_ns_text_of(report->step_ns).text,
-        ps_percent(gain_ns, report->step_ns), c->without,
-        ps_ns_text_of((int64_t)llround(c->step_ns)).text,
-        ps_ns_text_of((int64_t)llround(c->before_ns)).text);
+    add_text(s,
+             PS_SAY(lang, ". That costs %s of a step of %s (%.1f %%): replayed, %s it takes %s",
+                    "。其代价为 %s，而每个 step 为 %s（%.1f %%）：仿真表明，%s需要 %s"),
+             ps_ns_text_of(gain_ns).text, ps_ns_text_of(report->step_ns).text,
+             ps_percent(gain_ns, report->step_ns), c->without,
+             ps_instead_of(lang, llround(c->step_ns), llround(c->before_ns)).text);
     add_text(s, PS_SAY(lang, ". Try first: %s.", "。先尝试：%s。"), c->remedy);
     add_other_causes(s, report, c);
     size_t schedule = add_schedule(s, &report->findings, finding);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/instead.h"
 #include "base/num.h"
 
 enum { C_CAUSE, C_HOLDS, C_FIGURE, C_THRESHOLD, C_EVIDENCE, C_REMEDY, N_C };
@@ -21,6 +22,10 @@ typedef ps_whatif_cause cause;
 
 static ps_ns_text say(double ns) {
     return ps_ns_text_of((int64_t)llround(ns));
+}
+
+static ps_instead_text instead(ps_lang lang, double ns, double before_ns) {
+    return ps_instead_of(lang, llround(ns), llround(before_ns));
 }
 
 static double share_without(const ps_whatif *w, double step_ns) {
@@ -81,11 +86,11 @@ static void judge_worker(const ps_whatif *w, cause *c) {
         PS_SAY(
             lang,
             "if the slowest %zu of %zu workers (stage %d of replica %d, rank %lld%s) computed "
-            "as fast as usual, a step would take %s instead of %s",
-            "若最慢的 %zu 个（共 %zu 个）worker（阶段 %d，副本 %d，rank %lld%s）速度正常，每个 step 需要 %s，而不是 %s"),
+            "as fast as usual, a step would take %s",
+            "若最慢的 %zu 个（共 %zu 个）worker（阶段 %d，副本 %d，rank %lld%s）速度正常，每个 step 需要 %s"),
         w->n_worst, w->js->n_workers, (int)at->stage, (int)at->replica, (long long)at->rank,
         w->n_worst > 1 ? PS_SAY(lang, ", the slowest", "，最慢者") : "",
-        say(w->worst_computing_ns).text, say(w->real_ns).text);
+        instead(lang, w->worst_computing_ns, w->real_ns).text);
 }
 
 /* With several replicas the slowest workers are taken out first: what they cost is no fault of their stage's split. With one, a
@@ -122,13 +127,12 @@ static void judge_stage(const ps_whatif *w, cause *c) {
                    PS_SAY(lang, "with all stages equally fast", "各阶段同样快时"));
     (void)snprintf(
         c->evidence, sizeof c->evidence,
-        PS_SAY(lang,
-               "%sif stage %d%s computed as fast as usual, a step would take %s instead of %s%s",
-               "%s若阶段 %d%s 计算速度正常，每个 step 需要 %s，而不是 %s%s"),
+        PS_SAY(lang, "%sif stage %d%s computed as fast as usual, a step would take %s%s",
+               "%s若阶段 %d%s 计算速度正常，每个 step 需要 %s%s"),
         w->js->n_replicas > 1 ? PS_SAY(lang, "the slowest workers apart, ", "除去最慢的 worker，")
                               : "",
         (int)stage, stage == w->js->n_stages - 1 ? PS_SAY(lang, " (the last)", "（最后一个）") : "",
-        say(without_stage(w, stage)).text, say(before).text,
+        instead(lang, without_stage(w, stage), before).text,
         w->js->n_replicas > 1 ? ""
                               : PS_SAY(lang, "; with one replica a slow machine looks the same",
                                        "；只有一个副本时，慢机器看起来也是如此"));
@@ -154,11 +158,9 @@ static void judge_links(const ps_whatif *w, cause *c) {
     if (has) {
         (void)snprintf(
             c->evidence, sizeof c->evidence,
-            PS_SAY(lang,
-                   "if transfers between stages were as fast as usual, a step would take %s "
-                   "instead of %s",
-                   "若阶段间传输速度正常，每个 step 需要 %s，而不是 %s"),
-            say(w->without_transfers_ns).text, say(w->real_ns).text);
+            PS_SAY(lang, "if transfers between stages were as fast as usual, a step would take %s",
+                   "若阶段间传输速度正常，每个 step 需要 %s"),
+            instead(lang, w->without_transfers_ns, w->real_ns).text);
     } else {
         (void)snprintf(
             c->evidence, sizeof c->evidence,

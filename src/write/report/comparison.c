@@ -98,7 +98,14 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
             what, times[0]);
         return;
     }
-    if (lost > 0) {
+    if (strcmp(times[0], times[1]) == 0) { /* "330 ms instead of 330 ms" says nothing */
+        ps_buf_addf(out,
+                    lost > 0 ? PS_SAY(c->lang, "A %s takes %s longer than before, %s",
+                                      "%s 耗时比之前增加 %s，为 %s")
+                             : PS_SAY(c->lang, "A %s takes %s less than before, %s",
+                                      "%s 耗时比之前减少 %s，为 %s"),
+                    what, difference, times[0]);
+    } else if (lost > 0) {
         ps_buf_addf(out,
                     PS_SAY(c->lang, "A %s takes %s longer: %s instead of %s",
                            "%s 耗时增加 %s：现为 %s，之前为 %s"),

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/instead.h"
 #include "base/json_write.h"
 #include "base/num.h"
 #include "model/lacks.h"
@@ -125,9 +126,12 @@ size_t ps_plan_sentences(ps_lang lang, const ps_table *plan,
             ns_of(plan, "step_now").text);
     } else if (gain > 0.05) {
         (void)snprintf(out[n++], PS_PLAN_SENTENCE,
-                       PS_SAY(lang, "A better split: a step of %s instead of %s, %.1f %% less.",
-                              "更好的划分：每个 step %s，而不是 %s，减少 %.1f %%。"),
-                       ns_of(plan, "step_planned").text, ns_of(plan, "step_now").text, gain);
+                       PS_SAY(lang, "A better split: a step of %s, %.1f %% less.",
+                              "更好的划分：每个 step %s，减少 %.1f %%。"),
+                       ps_instead_of(lang, ps_view_int(plan, 0, "step_planned"),
+                                     ps_view_int(plan, 0, "step_now"))
+                           .text,
+                       gain);
     } else {
         (void)snprintf(out[n++], PS_PLAN_SENTENCE,
                        PS_SAY(lang, "No split of this schedule is better: a step of %s.",

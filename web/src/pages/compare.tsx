@@ -17,7 +17,16 @@ import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import { t } from "../words";
-import { headlineOf, NAMED, NAMES, pairsOf, slicesOf, slowest, type Named } from "./compare_model";
+import {
+  headlineOf,
+  headlineWord,
+  NAMED,
+  NAMES,
+  pairsOf,
+  slicesOf,
+  slowest,
+  type Named,
+} from "./compare_model";
 import { compare, comparing, part } from "./compare_state";
 import { useReply, wholeTable } from "./data";
 import { cluster } from "./job_state";
@@ -182,12 +191,10 @@ function Head({ overall }: { overall: Table | null }) {
   if (found === null) {
     return null;
   }
-  const word =
-    found.lost > 0 ? "compare.longer" : found.lost < 0 ? "compare.shorter" : "compare.as-long";
   return (
     <p class="verdict">
       {t(
-        word,
+        headlineWord(found),
         duration(Math.abs(found.lost)),
         duration(found.now),
         duration(found.base),

@@ -1,5 +1,6 @@
 /** What the page of comparisons works out of the tables of `compare` (docs/commands/compare.md), without a document. */
 import type { Rank, Table } from "../api/types";
+import { duration } from "../base/time";
 import { nsReader, reader } from "./data";
 
 /** Tables by name, those that `compare` has, and how rows are found in a capture. */
@@ -51,6 +52,20 @@ export function headlineOf(overall: Table | null): Headline | null {
   const [now, base] = [nsReader(overall, "new"), nsReader(overall, "base")];
   const [a, b] = [now(overall.rows[0]), base(overall.rows[0])];
   return a === null || b === null ? null : { now: a, base: b, lost: a - b };
+}
+
+/** Which sentence says it: both times stand in it only where they are shown as different ones. */
+export function headlineWord({ now, base, lost }: Headline) {
+  const isAlike = duration(now) === duration(base);
+  return lost === 0
+    ? "compare.as-long"
+    : lost > 0
+      ? isAlike
+        ? "compare.barely-longer"
+        : "compare.longer"
+      : isAlike
+        ? "compare.barely-shorter"
+        : "compare.shorter";
 }
 
 /** What lost most of all tables that do not lie in one another: kernels, communication, copies. */
