@@ -196,6 +196,12 @@ const char *ps_bubble_cause_name(ps_bubble_cause cause) {
     return NAMES[cause];
 }
 
+const char *ps_bubble_cause_word(ps_lang lang, ps_bubble_cause cause) {
+    static const char *const CHINESE[PS_N_BUBBLE_CAUSES] = {
+        [PS_BUBBLE_WARMUP] = "预热", [PS_BUBBLE_STALL] = "停顿", [PS_BUBBLE_COOLDOWN] = "收尾"};
+    return lang == PS_CHINESE ? CHINESE[cause] : ps_bubble_cause_name(cause);
+}
+
 ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipeline,
                                double *share) {
     double bubble = 0; /* sums over ranks may leave 64 bits */

@@ -164,6 +164,8 @@ typedef struct ps_chart {
     bool
         is_side_by_side; /* its ranks are no stages of one pipeline: `unjudged` says how that shows */
     ps_chart_trimmed trimmed;
+    uint64_t
+        n_unmarked_weights; /* weight gradients of DualPipeV's tail, which carry no mark by design: in no op */
     int32_t n_stages; /* of a pipeline of the job, also those without a rank here; 0 unknown */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */
@@ -194,6 +196,12 @@ typedef struct ps_chart {
         lacks; /* what is not in it because it failed (model/lacks.h), or NULL; of the run that made the chart */
     ps_arena arena; /* names */
 } ps_chart;
+
+/* What a picture calls a rank's row: its stage, or -1 where it has none or nobody knows it. Ranks that run side by side have a place
+ * in the order of rows, but are no stages. */
+static inline int32_t ps_chart_shown_stage(const ps_chart *chart, const ps_chart_rank *rank) {
+    return chart->is_side_by_side ? -1 : rank->stage;
+}
 
 /* An empty chart, or NULL when memory is out. The caller frees it with ps_chart_free(). */
 ps_chart *ps_chart_new(void);
@@ -237,6 +245,8 @@ bool ps_op_counts_on(const ps_op *op);
 /* Whether the ranks stand on more than one machine. */
 bool ps_chart_has_machines(const ps_chart *chart);
 const char *ps_bubble_cause_name(ps_bubble_cause cause);
+/* The same for people. */
+const char *ps_bubble_cause_word(ps_lang lang, ps_bubble_cause cause);
 /* The first step of the chart's first rank that has as many ops as most (ps_usual_i64): an incomplete first step is a poor picture. The
  * chart has ops. */
 int64_t ps_chart_usual_step(const ps_chart *chart);

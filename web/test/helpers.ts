@@ -60,6 +60,7 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
     schedule: "",
     how: "",
     isMeasured: false,
+    notes: [],
     untold: "",
     unreplayed: "",
     originNs: "0",

@@ -71,6 +71,7 @@ test("unpacking rebuilds start and end from gaps", () => {
     how: "",
     measured: 1,
     untold: "why",
+    notes: ["a note"],
     unreplayed: "no schedule",
     origin_ns: "9007199254740993",
     ranks: [
@@ -115,6 +116,7 @@ test("unpacking rebuilds start and end from gaps", () => {
     ],
   );
   assert.equal(chart.untold, "why");
+  assert.deepEqual(chart.notes, ["a note"]);
   assert.equal(chart.unreplayed, "no schedule");
   assert.deepEqual(
     chart.parts.map((p) => [p.name, p.start, p.end, p.row, p.look]),

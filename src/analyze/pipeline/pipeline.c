@@ -428,6 +428,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     ps_replay_opts replay = opts->replay;
     replay.measured_ns = ps_bubble_mean_step_ns(&report);
     ps_bubble_report_fini(&report);
+    chart->n_unmarked_weights = notes->n_unmarked_weights;
     /* One stage alone does the same under every schedule. */
     bool can_replay = r.schedule != NULL && r.params.n_stages > 1 && notes->unlinked[0] == '\0' &&
                       chart->unjudged[0] == '\0';

@@ -70,13 +70,6 @@ static bool is_part_known(const ps_report *report) {
     return waits != NULL && ps_table_column(waits, "not known") != SIZE_MAX;
 }
 
-static const char *bubble_word(ps_lang lang, ps_bubble_cause cause) {
-    return lang == PS_ENGLISH          ? ps_bubble_cause_name(cause)
-           : cause == PS_BUBBLE_WARMUP ? "预热"
-           : cause == PS_BUBBLE_STALL  ? "停顿"
-                                       : "收尾";
-}
-
 static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
     const ps_lang lang = report->findings.lang;
     const ps_chart *chart = report->chart;
@@ -104,14 +97,15 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
             : is_part_known(report) ? PS_SAY(lang, "waits for nobody known", "在等谁不得而知")
                                     : PS_SAY(lang, "waits for no other stage", "没有在等其他阶段"));
     }
-    ps_findings_evidence(&report->findings,
-                         (ps_evidence){.rank = rank->rank,
-                                       .step = b->step,
-                                       /* by the rank's own clock, as all evidence */
-                                       .start_ns = ps_report_own_time(chart, b->rank, b->start_ns),
-                                       .dur_ns = dur_ns,
-                                       .name = bubble_word(lang, (ps_bubble_cause)b->cause),
-                                       .note = note});
+    ps_findings_evidence(
+        &report->findings,
+        (ps_evidence){.rank = rank->rank,
+                      .step = b->step,
+                      /* by the rank's own clock, as all evidence */
+                      .start_ns = ps_report_own_time(chart, b->rank, b->start_ns),
+                      .dur_ns = dur_ns,
+                      .name = ps_bubble_cause_word(lang, (ps_bubble_cause)b->cause),
+                      .note = note});
 }
 
 /* The longest ones, the earliest of equals. */

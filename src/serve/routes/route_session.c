@@ -87,7 +87,7 @@ static void answer_session(const ps_request *q, ps_reply *r) {
     ps_json_key(&j, "dark");
     put_theme(&j, true);
     ps_json_close(&j);
-    ps_page_put_words(&j);
+    ps_page_put_words(PS_ENGLISH, &j); /* the page has words of its own */
     ps_page_put_shapes(&j);
     ps_json_key_array(&j, "clusters");
     for (size_t i = 0; i < ps_store_n_clusters(q->store); i++) {

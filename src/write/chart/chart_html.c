@@ -1,7 +1,7 @@
 /* The page is
  *
  *   <style> colours from theme.c, then web/dist/pipeline.css
- *   <script type="application/json" id="data"> {"theme", "kinds", "phases", "causes", "sources", "shapes",
+ *   <script type="application/json" id="data"> {"theme", "lang", "kinds", "phases", "causes", "sources", "shapes",
  *                                               "view", "chart", "against", "tables"}
  *   <script> web/dist/pipeline.js, which builds everything else
  *
@@ -55,7 +55,8 @@ static ps_code put_data(const ps_chart_page *page, ps_buf *out, ps_err *err) {
     ps_json_close(&j);
     ps_json_close(&j);
     ps_json_line(&j, 0);
-    ps_page_put_words(&j);
+    ps_json_key_str(&j, "lang", page->chart->lang == PS_CHINESE ? "zh" : "en");
+    ps_page_put_words(page->chart->lang, &j);
     ps_json_line(&j, 0);
     ps_page_put_shapes(&j);
     ps_json_line(&j, 0);
@@ -66,13 +67,17 @@ static ps_code put_data(const ps_chart_page *page, ps_buf *out, ps_err *err) {
 }
 
 static ps_code put_page(const ps_chart_page *page, ps_buf *out, ps_err *err) {
+    ps_buf_addf(out, "<!DOCTYPE html>\n<html lang=\"%s\">\n",
+                page->chart->lang == PS_CHINESE ? "zh-CN" : "en");
     ps_buf_add_str(out,
-                   "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                   "<head>\n<meta charset=\"utf-8\">\n"
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
                    "<meta name=\"viewport\" content=\"width=device-width\">\n"
                    "<meta name=\"generator\" content=\"pipescope " PS_VERSION "\">\n<title>");
-    add_html_text(out, page->chart->title[0] != '\0' ? page->chart->title : "pipeline chart");
+    add_html_text(out, page->chart->title[0] != '\0'
+                           ? page->chart->title
+                           : PS_SAY(page->chart->lang, "pipeline chart", "流水线图"));
     ps_buf_add_str(out, "</title>\n");
     put_style(out);
     ps_buf_add_str(out,

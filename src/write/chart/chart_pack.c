@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/diag.h"
 #include "base/json_write.h"
 #include "base/num.h"
 #include "base/strpool.h"
@@ -345,6 +346,18 @@ static void put_how(const ps_chart *chart, ps_json *j) {
     ps_buf_fini(&how);
 }
 
+/* What the terminal says of the chart's ops beside it. */
+static void put_notes(const ps_chart *chart, ps_json *j) {
+    ps_json_key_array(j, "notes");
+    if (chart->n_unmarked_weights > 0) {
+        char text[256];
+        ps_oddity_text(chart->lang, PS_ODD_TAIL_UNMARKED, chart->n_unmarked_weights, text,
+                       sizeof text);
+        ps_json_script_str(j, text);
+    }
+    ps_json_close(j);
+}
+
 /* Ranks without figures have all that is no op as bubble. */
 static void find_told(const ps_chart *chart, bool *told) {
     for (size_t i = 0; i < chart->n_ranks; i++) {
@@ -379,6 +392,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_json_script_str(&j, chart->unjudged);
     ps_json_key(&j, "unreplayed");
     ps_json_script_str(&j, chart->unreplayed);
+    put_notes(chart, &j);
     ps_json_key(&j, "origin_ns");
     ps_json_int_text(&j, chart->origin_ns);
     ps_json_line(&j, 0);
@@ -387,7 +401,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
         const ps_chart_rank *rank = &chart->ranks[i];
         ps_json_array(&j);
         ps_json_int(&j, rank->rank);
-        ps_json_int(&j, rank->stage);
+        ps_json_int(&j, ps_chart_shown_stage(chart, rank));
         ps_json_int(&j, rank->pipeline);
         ps_json_int(&j, told[i]);
         ps_json_close(&j);

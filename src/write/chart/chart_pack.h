@@ -3,7 +3,8 @@
  *   {"title":"...","schedule":"1f1b","how":"...","origin_ns":"0",
  *    "measured":1,"untold":"...",  idle time is what "bubbles" says; why some ranks have none
  *    "unreplayed":"...",           why no other schedule was replayed, or nothing is gained
- *    "ranks":[[rank,stage,pipeline,1 or 0: its bubble is told],...],
+ *    "notes":["..."],              what the terminal says of its ops beside it
+ *    "ranks":[[rank,stage (-1: it is none, or which is not known),pipeline,1 or 0: its bubble is told],...],
  *    "unmarked":[[rank row,step,ns],...],        of the bubble, what may be ops without marks
  *    "windows":[[pipeline,step,start,end],...],  of computation, by pipeline and start; end < start: none
  *    "labels":[["7F+13B",kind,chunk,microbatch,chunk2,microbatch2,phase,source,[texts]],...],

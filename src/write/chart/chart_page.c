@@ -72,23 +72,23 @@ void ps_page_put_theme(ps_json *j, bool dark) {
 
 /* --- words ------------------------------------------------------------------------------------------------- */
 
-void ps_page_put_words(ps_json *j) {
+void ps_page_put_words(ps_lang lang, ps_json *j) {
     ps_json_key_array(j, "kinds");
     for (int i = 0; i < PS_N_OP_KINDS; i++) {
         ps_json_array(j);
         ps_json_str(j, ps_op_kind_name((ps_op_kind)i));
-        ps_json_str(j, ps_kind_text((ps_op_kind)i));
+        ps_json_str(j, ps_kind_word(lang, (ps_op_kind)i));
         ps_json_close(j);
     }
     ps_json_close(j);
     ps_json_key_array(j, "phases");
     for (int i = 0; i < PS_N_PHASES; i++) {
-        ps_json_str(j, ps_phase_name(i));
+        ps_json_str(j, ps_phase_word(lang, i));
     }
     ps_json_close(j);
     ps_json_key_array(j, "causes");
     for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
-        ps_json_str(j, ps_bubble_cause_name((ps_bubble_cause)i));
+        ps_json_str(j, ps_bubble_cause_word(lang, (ps_bubble_cause)i));
     }
     ps_json_close(j);
     ps_json_key_array(j, "sources");

@@ -38,7 +38,7 @@ void ps_page_put_colour(ps_json *j, ps_rgb c);
 /* The same surfaces as variables of a style: "--page:#ffffff;--panel:..." */
 void ps_page_put_variables(ps_buf *out, bool dark);
 /* "kinds":[...],"phases":[...],"causes":[...],"sources":[...]: the words of the field. */
-void ps_page_put_words(ps_json *j);
+void ps_page_put_words(ps_lang lang, ps_json *j);
 /* "shapes":{"sizes":[[most rows,block,between,lower,transfers,below],...],"hatches":[1 rises + 2 falls,...],"name_height":13,
  * "two_lines_height":25}: what chart_rows.h says of every picture, in pixels. */
 void ps_page_put_shapes(ps_json *j);

@@ -37,6 +37,8 @@ enum { PAD = 24, NAMES = 132, SHARES = 56, WIDTH = 1200, WIDTH_MIN = 480, WIDTH_
 enum { MAX_TITLES = 3000, MAX_ARROWS = 3000 };
 
 typedef struct picture {
+    const ps_chart *chart;
+    ps_lang lang;
     ps_rows rows, theory;
     bool has_theory, has_parts, arrows;
     const ps_surfaces *surfaces;
@@ -183,8 +185,9 @@ static void put_subtitle(picture *p, ps_buf *text) {
 static ps_code put_svg_title(picture *p, ps_err *err) {
     const ps_chart *chart = p->rows.chart;
     ps_arena arena = {0};
-    const char *what =
-        ps_text_clean(&arena, chart->title[0] != '\0' ? chart->title : "pipeline chart");
+    const char *what = ps_text_clean(&arena, chart->title[0] != '\0'
+                                                 ? chart->title
+                                                 : PS_SAY(p->lang, "pipeline chart", "流水线图"));
     ps_buf line = {0};
     if (what != NULL) {
         ps_text_middle(&line, what, (size_t)((p->width - 2 * PAD) / 10.5), true);
@@ -392,7 +395,9 @@ static void put_svg_part(picture *p, const ps_chart_part *part, double y, double
 
 /* Rows of what the ops of a stage are made of. */
 static void put_svg_parts(picture *p, const ps_row *row, double y) {
-    static const char *const TITLES[PS_N_PART_ROWS] = {"forward", "backward", "communication"};
+    const char *const titles[PS_N_PART_ROWS] = {PS_SAY(p->lang, "forward", "前向"),
+                                                PS_SAY(p->lang, "backward", "反向"),
+                                                PS_SAY(p->lang, "communication", "通信")};
     const ps_chart *chart = p->rows.chart;
     bool any[PS_N_PART_ROWS] = {false};
     double pitch = p->size->lower + p->size->between;
@@ -407,7 +412,7 @@ static void put_svg_parts(picture *p, const ps_row *row, double y) {
     for (int i = 0; i < PS_N_PART_ROWS && p->size->lower >= 8; i++) {
         if (any[i]) {
             put_svg_text(p, p->scale.x - 12, y + i * pitch + p->size->lower / 2.0 + 4, 10,
-                         PS_SVG_END, p->surfaces->quiet, "", TITLES[i]);
+                         PS_SVG_END, p->surfaces->quiet, "", titles[i]);
         }
     }
 }
@@ -417,11 +422,15 @@ static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
     double y = p->plot_y + (double)k * p->pitch;
     double base = y + p->size->block / 2.0 + 4;
     double size = p->size->block >= 12 ? 12 : p->size->block >= 10 ? 9 : 6;
-    char text[48] = "stage ?";
+    char text[48];
+    (void)snprintf(text, sizeof text, "%s", PS_SAY(p->lang, "stage ?", "阶段 ?"));
     if (row->rank->stage >= 0) {
-        (void)snprintf(text, sizeof text, "stage %d", (int)row->rank->stage);
+        (void)snprintf(text, sizeof text, PS_SAY(p->lang, "stage %d", "阶段 %d"),
+                       (int)row->rank->stage);
     }
-    put_svg_text(p, p->scale.x - 68, base, size, PS_SVG_END, p->surfaces->ink, "", text);
+    if (!p->chart->is_side_by_side) { /* else its rank is all that it is called */
+        put_svg_text(p, p->scale.x - 68, base, size, PS_SVG_END, p->surfaces->ink, "", text);
+    }
     (void)snprintf(text, sizeof text, "rank ?");
     if (row->rank->rank >= 0) {
         (void)snprintf(text, sizeof text, "rank %d", (int)row->rank->rank);
@@ -430,7 +439,7 @@ static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
                  text);
     (void)snprintf(text, sizeof text, "%.1f", (double)row->busy_ns / (double)p->rows.span_ns * 100);
     put_svg_text(p, p->width - PAD, base, size, PS_SVG_END, p->surfaces->ink, "",
-                 row->ops.n > 0 ? text : "no ops");
+                 row->ops.n > 0 ? text : PS_SAY(p->lang, "no ops", "无算子"));
     put_idle(p, &row->idle, y, p->size->block);
     ps_code code = put_svg_others(p, row, y, err);
     code =
@@ -495,7 +504,7 @@ static void put_axis(picture *p) {
     }
     put_colour_rect(p, p->scale.x, p->y, p->scale.width, 1, p->surfaces->quiet);
     put_svg_text(p, p->scale.x - 12, p->y + 18, 11, PS_SVG_END, p->surfaces->quiet, "",
-                 "from the step’s start");
+                 PS_SAY(p->lang, "from the step’s start", "距 step 开始"));
     char text[64];
     for (int64_t k = 0; (double)k * (double)tick <= (double)p->window_ns; k++) {
         double x = round(p->scale.x + (double)k * (double)tick * p->scale.px_per_ns);
@@ -591,18 +600,16 @@ static double flow_next(picture *p, flow *f, const char *text) {
     return x;
 }
 
-static void look_text(int look, char *out, size_t size) {
+static void look_text(ps_lang lang, int look, char *out, size_t size) {
     if (look >= PS_N_OP_KINDS) {
-        (void)snprintf(out, size, "%s", ps_phase_name(look - PS_N_OP_KINDS));
+        (void)snprintf(out, size, "%s", ps_phase_word(lang, look - PS_N_OP_KINDS));
         return;
     }
     const char *name = ps_op_kind_name((ps_op_kind)look);
-    const char *text = ps_kind_text((ps_op_kind)look);
+    const char *text = ps_kind_word(lang, (ps_op_kind)look);
     bool twice = strcasecmp(name, text) == 0;
     (void)snprintf(out, size, "%s%s%s", twice ? "" : name, twice ? "" : " ", text);
 }
-
-#define OTHER_WORK "other work, in no op"
 
 static void put_svg_legend(picture *p) {
     flow f = {PAD, p->y};
@@ -611,14 +618,15 @@ static void put_svg_legend(picture *p) {
         int look = i % PS_ROW_LOOKS;
         bool transfer = look == PS_OP_SEND || look == PS_OP_RECV;
         if (p->used[look] && transfer == (i >= PS_ROW_LOOKS)) { /* transfers last */
-            look_text(look, text, sizeof text);
+            look_text(p->lang, look, text, sizeof text);
             double x = flow_next(p, &f, text);
             put_colour_rect(p, x, f.y + (transfer ? 3 : 0), 20, transfer ? 6 : 12,
                             p->colours[look]);
         }
     }
     if (p->rows.has_others) {
-        double x = flow_next(p, &f, OTHER_WORK);
+        double x =
+            flow_next(p, &f, PS_SAY(p->lang, "other work, in no op", "其他工作，不属于任何算子"));
         put_colour_rect(p, x, f.y, 20, 12, p->surfaces->panel);
         put_colour_rect(p, x, f.y + 8, 20, 4, p->colours[PS_LOOK_OTHER_WORK]);
     }
@@ -630,15 +638,16 @@ static void put_svg_legend(picture *p) {
         if (any) {
             char fill[24];
             (void)snprintf(fill, sizeof fill, "url(#wait%d)", cause);
-            (void)snprintf(text, sizeof text, "waiting: %s",
-                           ps_bubble_cause_name((ps_bubble_cause)cause));
+            (void)snprintf(text, sizeof text, PS_SAY(p->lang, "waiting: %s", "等待：%s"),
+                           ps_bubble_cause_word(p->lang, (ps_bubble_cause)cause));
             double x = flow_next(p, &f, text);
             put_colour_rect(p, x, f.y, 20, 12, p->surfaces->panel);
             put_rect(p, x, f.y, 20, 12, fill);
         }
     }
     if (p->has_theory) {
-        double x = flow_next(p, &f, "measured, and below it theory");
+        double x = flow_next(
+            p, &f, PS_SAY(p->lang, "measured, and below it theory", "上为实测，下为理论"));
         put_colour_rect(p, x, f.y, 20, 6, p->surfaces->quiet);
         put_colour_rect(p, x, f.y + 8, 20, 4, p->surfaces->quiet);
     }
@@ -705,14 +714,18 @@ static void put_stage_heads(picture *p, const stage_columns *c, unit u) {
     char text[64];
     for (int i = 0; i < c->n; i++) {
         if (i == 0) {
-            (void)snprintf(text, sizeof text, "busy %s", u.name);
+            (void)snprintf(text, sizeof text, PS_SAY(p->lang, "busy %s", "忙 %s"), u.name);
         } else if (i == c->other) {
-            (void)snprintf(text, sizeof text, "other work %s", u.name);
+            (void)snprintf(text, sizeof text, PS_SAY(p->lang, "other work %s", "其他工作 %s"),
+                           u.name);
         } else if (i < c->busy_share) {
             (void)snprintf(text, sizeof text, "%s %s",
-                           ps_bubble_cause_name((ps_bubble_cause)(i - c->first_cause)), u.name);
+                           ps_bubble_cause_word(p->lang, (ps_bubble_cause)(i - c->first_cause)),
+                           u.name);
         } else {
-            (void)snprintf(text, sizeof text, "%s", i == c->busy_share ? "busy %" : "bubble %");
+            (void)snprintf(text, sizeof text, "%s",
+                           i == c->busy_share ? PS_SAY(p->lang, "busy %", "忙 %")
+                                              : PS_SAY(p->lang, "bubble %", "空泡 %"));
         }
         put_svg_text(p, figure_x(p, c, i), p->y, 11, PS_SVG_END, p->surfaces->quiet, "", text);
     }
@@ -745,13 +758,15 @@ static void put_stages(picture *p) {
     double bar_w = p->width - PAD - columns.n * FIGURE - bar_x - 8;
     bool has_bar = bar_w >= 80;
     put_svg_text(p, PAD, p->y + 12, 14, PS_SVG_START, p->surfaces->ink, " font-weight=\"600\"",
-                 "Stages");
+                 PS_SAY(p->lang, "Stages", "各阶段"));
     p->y += 36;
     char text[64];
-    put_svg_text(p, p->scale.x - 68, p->y, 11, PS_SVG_END, p->surfaces->quiet, "", "stage");
+    put_svg_text(p, p->scale.x - 68, p->y, 11, PS_SVG_END, p->surfaces->quiet, "",
+                 PS_SAY(p->lang, "stage", "阶段"));
     put_svg_text(p, p->scale.x - 12, p->y, 11, PS_SVG_END, p->surfaces->quiet, "", "rank");
     if (has_bar) {
-        put_svg_text(p, bar_x, p->y, 11, PS_SVG_START, p->surfaces->quiet, "", "share of the step");
+        put_svg_text(p, bar_x, p->y, 11, PS_SVG_START, p->surfaces->quiet, "",
+                     PS_SAY(p->lang, "share of the step", "占 step 的比例"));
     }
     put_stage_heads(p, &columns, u);
     put_colour_rect(p, PAD, p->y + 6, p->width - 2 * PAD, 1, p->surfaces->line);
@@ -777,7 +792,7 @@ static ps_code put_svg_page(picture *p, ps_err *err) {
     put_svg_head(p);
     ps_code code = put_svg_title(p, err);
     put_svg_text(p, p->width - PAD, p->plot_y - 8, 11, PS_SVG_END, p->surfaces->quiet, "",
-                 "busy %");
+                 PS_SAY(p->lang, "busy %", "忙 %"));
     put_grounds(p);
     double bottom = p->plot_y + (double)p->rows.n * p->pitch;
     put_grid(p, p->plot_y, bottom);
@@ -817,7 +832,10 @@ static ps_code write_picture(picture *p, ps_buf *out, ps_err *err) {
 
 ps_code ps_write_chart_svg(const ps_chart *chart, const ps_chart *against,
                            const ps_chart_svg_opts *opts, ps_buf *out, ps_err *err) {
-    picture p = {.surfaces = ps_theme_surfaces(opts->dark), .arrows = opts->arrows};
+    picture p = {.chart = chart,
+                 .lang = chart->lang,
+                 .surfaces = ps_theme_surfaces(opts->dark),
+                 .arrows = opts->arrows};
     p.width = opts->width == 0 ? WIDTH : (int)(opts->width > WIDTH_MAX ? WIDTH_MAX : opts->width);
     p.width = p.width < WIDTH_MIN ? WIDTH_MIN : p.width;
     for (int i = 0; i < PS_N_OP_KINDS; i++) {

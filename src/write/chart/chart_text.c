@@ -134,7 +134,7 @@ static void lay_chart_text_out(picture *p, uint32_t width) {
     p->canvas.n_cells = p->width - p->label_width - 2 - SHARE_WIDTH; /* label ┃cells┃ share */
 }
 
-/* "stage 0  rank 12 ", or "0 " when there is little room. */
+/* "stage 0  rank 12 ", or "0 " when there is little room; of a row that is no stage the rank alone. */
 static void put_chart_text_label(const picture *p, const ps_chart_rank *rank) {
     char stage[16] = "?";
     char number[16] = "?";
@@ -144,7 +144,14 @@ static void put_chart_text_label(const picture *p, const ps_chart_rank *rank) {
     if (rank->rank >= 0) {
         (void)snprintf(number, sizeof number, "%d", (int)rank->rank);
     }
-    if (p->short_labels) {
+    if (p->chart->is_side_by_side) {
+        int room = (int)p->label_width - 1;
+        if (p->short_labels) {
+            ps_buf_addf(p->out, "%*s ", room, number);
+        } else {
+            ps_buf_addf(p->out, "%*s%*s ", room - p->rank_digits, "rank ", p->rank_digits, number);
+        }
+    } else if (p->short_labels) {
         ps_buf_addf(p->out, "%*s ", p->stage_digits, stage);
     } else {
         ps_buf_addf(p->out, "stage %*s  rank %*s ", p->stage_digits, stage, p->rank_digits, number);
@@ -408,10 +415,11 @@ static void put_chart_text_legend(const picture *p) {
         }
         bool phase = look >= PS_N_OP_KINDS;
         const char *name = phase ? "" : ps_op_kind_name((ps_op_kind)look);
-        const char *text =
-            phase ? ps_phase_name(look - PS_N_OP_KINDS) : ps_kind_text((ps_op_kind)look);
+        const char *text = phase ? ps_phase_word(p->chart->lang, look - PS_N_OP_KINDS)
+                                 : ps_kind_word(p->chart->lang, (ps_op_kind)look);
         bool twice = strcasecmp(name, text) == 0; /* "OTHER other" */
-        size_t columns = 3 + (phase || twice ? 0 : strlen(name) + 1) + strlen(text);
+        size_t columns =
+            3 + (phase || twice ? 0 : strlen(name) + 1) + ps_utf8_columns(text, strlen(text));
         if (at > 0 && at + 3 + columns > p->width) {
             ps_buf_add_char(p->out, '\n');
             at = 0;

@@ -93,6 +93,27 @@ const char *ps_kind_text(ps_op_kind kind) {
     return TEXTS[kind];
 }
 
+const char *ps_phase_word(ps_lang lang, int phase) {
+    static const char *const CHINESE[PS_N_PHASES] = {"预热",      "交错前向", "1B1W1F", "重叠对",
+                                                     "1B + 重叠", "交错反向", "收尾"};
+    return lang == PS_CHINESE ? CHINESE[phase] : ps_phase_name(phase);
+}
+
+const char *ps_kind_word(ps_lang lang, ps_op_kind kind) {
+    static const char *const CHINESE[PS_N_OP_KINDS] = {
+        [PS_OP_F] = "前向",
+        [PS_OP_B] = "完整反向",
+        [PS_OP_BI] = "反向，输入梯度",
+        [PS_OP_BW] = "反向，权重梯度",
+        [PS_OP_FB] = "前向与反向重叠",
+        [PS_OP_LOGITS] = "输出头反向",
+        [PS_OP_SEND] = "发送到其他阶段",
+        [PS_OP_RECV] = "从其他阶段接收",
+        [PS_OP_OTHER] = "其他",
+    };
+    return lang == PS_CHINESE ? CHINESE[kind] : ps_kind_text(kind);
+}
+
 /* Relative luminance of WCAG. */
 static double luminance(ps_rgb c) {
     const double parts[3] = {c.r / 255.0, c.g / 255.0, c.b / 255.0};

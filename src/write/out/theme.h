@@ -45,6 +45,9 @@ const ps_surfaces *ps_theme_surfaces(bool dark);
 
 const char *ps_phase_name(int phase);      /* "warm-up" */
 const char *ps_kind_text(ps_op_kind kind); /* "forward" */
+/* The same in legends. */
+const char *ps_phase_word(ps_lang lang, int phase);
+const char *ps_kind_word(ps_lang lang, ps_op_kind kind);
 
 /* Ink or white, whichever is easier to read on `background`. */
 ps_rgb ps_theme_text_on(ps_rgb background);

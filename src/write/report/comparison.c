@@ -98,7 +98,8 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
             what, times[0]);
         return;
     }
-    if (strcmp(times[0], times[1]) == 0) { /* "330 ms instead of 330 ms" says nothing */
+    bool is_alike = strcmp(times[0], times[1]) == 0;
+    if (is_alike) { /* "330 ms instead of 330 ms" says nothing */
         ps_buf_addf(out,
                     lost > 0 ? PS_SAY(c->lang, "A %s takes %s longer than before, %s",
                                       "%s 耗时比之前增加 %s，为 %s")
@@ -116,7 +117,7 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
                            "%s 耗时减少 %s：现为 %s，之前为 %s"),
                     what, difference, times[0], times[1]);
     }
-    if (!ratio->is_null) {
+    if (!ratio->is_null && !is_alike) {
         ps_buf_addf(out, PS_SAY(c->lang, " (%.3g times)", "（%.3g 倍）"), ratio->u.r);
     }
     ps_buf_add_str(out, PS_SAY(c->lang, ". All times are those of a rank and step.\n",

@@ -31,6 +31,7 @@ COLUMNS = {
     "schedule",  # "gpipe, stages balanced": the row's name
     "part",  # ModuleCoverage: the row's name
     "modulesFrom",  # the kind of its modules, for programs
+    "path",  # overall: the row's name; the page has words for it
     "part of a step",  # the row's name; the page has words for it
     "metadata",  # as it stands in the capture
 }

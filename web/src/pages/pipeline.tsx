@@ -116,8 +116,11 @@ export function PipelinePage() {
   );
 }
 
+/** A schedule that was simulated without a capture of one is an example: it does not name the page. */
 const titleOf = (drawn: Drawn | null): string =>
-  drawn === null || drawn.chart.title === "" ? t("tab.pipeline") : drawn.chart.title;
+  drawn === null || drawn.isAlone || drawn.chart.title === ""
+    ? t("tab.pipeline")
+    : drawn.chart.title;
 
 /** The address has what is looked at; the chart is asked for. */
 function useAddress({ view }: Frame): void {
@@ -148,7 +151,7 @@ function useChartView(
     }
     const made: ChartView = new ChartView(host.current, {
       words: chartWords(known),
-      texts: chartTexts(under.get()),
+      texts: chartTexts(under.get(), drawn.isAlone),
       shapes: known.shapes,
       scroller: scroller.current,
       zoomsOnDouble: false,
@@ -199,7 +202,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
       legend(
         made.view,
         chartWords(known!),
-        chartTexts(sim?.under ?? "none"),
+        chartTexts(sim?.under ?? "none", drawn?.isAlone),
         colours,
         known!.shapes,
       ),
@@ -219,7 +222,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
     before.current = { view: made, chart: drawn.chart, choice: drawn.choice };
     made.setTexts(
       chartWords(known),
-      chartTexts(sim?.under ?? "none"),
+      chartTexts(sim?.under ?? "none", drawn?.isAlone),
       columnsFor(made.view, withFigures, isNarrow),
     );
     takeWantedWindow(made, drawn);

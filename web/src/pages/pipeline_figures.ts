@@ -1,6 +1,7 @@
 /** What is said of a drawn chart: figures of each stage beside its row, and facts over all. */
 import { duration, percent, unitFor, type Unit } from "../base/time";
 import type { Column } from "../pipeline/margins";
+import type { Chart } from "../pipeline/model";
 import { bubbleShare, pipelinesOf, unmarkedShare, type Row, type View } from "../pipeline/rows";
 import { session } from "../model/session";
 import { t, type Word } from "../words";
@@ -84,14 +85,21 @@ function imbalanceColumn(rows: Row[]): Column {
 export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
   const { chart } = drawn;
   return [
+    drawn.isAlone ? t("pipeline.fact-alone", chart.title) : "",
+    isWithoutPipeline(chart) ? t("pipeline.fact-one-stage", chart.ranks.length) : "",
     scheduleText(drawn),
     ...(drawn.isAlone ? [] : choiceTexts(drawn, view)),
     duration(view.windowNs),
     bubbleText(view),
     chart.untold,
+    ...chart.notes,
     drawn.isAlone || sim === null ? "" : simulationText(sim, view),
   ].filter((fact) => fact !== "");
 }
+
+/** Every rank does the whole model: of a stage that is missing here there would be a row, too. */
+const isWithoutPipeline = (chart: Chart): boolean =>
+  chart.ranks.length > 0 && pipelinesOf(chart).length === chart.ranks.length;
 
 function bubbleText(view: View): string {
   const bubble = bubbleShare(view.rows);

@@ -6,10 +6,12 @@ import { t, type Word } from "../words";
 import type { Under } from "./pipeline_state";
 
 /** Only what is called a theory is one: the form's simulation and the replay keep the durations that were measured. */
-export function chartTexts(below: Under): Texts {
-  const texts = Object.fromEntries(
+export function chartTexts(below: Under, isAlone = false): Texts {
+  const measured = Object.fromEntries(
     Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word, "{0}", "{1}")]),
   ) as Texts;
+  // What was simulated without a capture ran on no rank of one.
+  const texts = isAlone ? { ...measured, rank: t("chart.device") } : measured;
   return below === "form"
     ? { ...texts, theory: t("chart.simulated"), legendPair: t("chart.legendSimulated") }
     : below === "replay"

@@ -76,8 +76,9 @@ export class Margins {
   }
 }
 
+/** A row that is no stage, or of which nobody knows which, is called by its rank alone. */
 export const stageText = (row: Row, texts: Texts): string =>
-  `${texts.stage} ${row.stage < 0 ? "?" : row.stage}`;
+  row.stage < 0 ? "" : `${texts.stage} ${row.stage}`;
 
 export const rankText = (row: Row, texts: Texts): string =>
   row.rank < 0 && row.rankRow < 0 ? texts.notMeasured : `${texts.rank} ${row.rank}`;

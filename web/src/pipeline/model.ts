@@ -78,6 +78,8 @@ export interface Chart {
   untold: string;
   /** Why no other schedule was replayed, "" where some was. */
   unreplayed: string;
+  /** What else is to be known of its ops: a sentence each. */
+  notes: string[];
   originNs: string;
   ranks: Rank[];
   labels: Label[];

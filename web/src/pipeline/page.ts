@@ -10,9 +10,11 @@ import { legend, plainTable, stageTable } from "./panels";
 import { bubbleShare, hasPhases, pipelinesOf, unmarkedShare } from "./rows";
 import type { Alike } from "./alike";
 import { StageMap } from "./stage_map";
-import { ENGLISH, fill, MANY } from "./texts";
+import { fill, speechOf, type Speech } from "./texts";
 
 export interface PageData extends Words {
+  /** "en", "zh" */
+  lang: string;
   theme: { light: Theme; dark: Theme };
   shapes: Shapes;
   view: { step: number; pipeline: number };
@@ -26,9 +28,9 @@ export interface PageData extends Words {
 const ZOOM_KEY = 1.5;
 
 /** How many ranks there are, and how near those that have no row are to one that has. */
-function alikeFacts({ ranks, pipelines, near, leftOut }: Alike): string[] {
-  const facts = [fill(MANY.facts, ranks, pipelines, (100 * near).toFixed(0))];
-  return leftOut > 0 ? [...facts, fill(MANY.leftOut, leftOut)] : facts;
+function alikeFacts({ ranks, pipelines, near, leftOut }: Alike, many: Speech["many"]): string[] {
+  const facts = [fill(many.facts, ranks, pipelines, (100 * near).toFixed(0))];
+  return leftOut > 0 ? [...facts, fill(many.leftOut, leftOut)] : facts;
 }
 
 export class App {
@@ -44,29 +46,38 @@ export class App {
   private readonly stepPicker = el("select", { "aria-label": "step" });
   private readonly pipelinePicker = el("select", { "aria-label": "pipeline" });
   private readonly stageMap: StageMap | null;
-  private readonly themeButton = el("button", { type: "button", title: "light or dark (t)" });
+  private readonly themeButton = el("button", { type: "button" });
+  private readonly speech: Speech;
 
   constructor(
     private readonly root: HTMLElement,
     private readonly data: PageData,
   ) {
+    this.speech = speechOf(data.lang);
+    this.themeButton.title = this.speech.page.themeTitle;
     this.step = data.view.step;
     this.pipeline = data.view.pipeline;
     this.byPhase = hasPhases(data.chart);
     this.theme = data.theme.light;
     const chart = el("div");
     this.stageMap =
-      data.alike === null ? null : new StageMap(data.alike, (shown) => this.setPipeline(shown));
+      data.alike === null
+        ? null
+        : new StageMap(data.alike, this.speech, (shown) => this.setPipeline(shown));
     this.build(chart);
     this.view = new ChartView(chart, {
       words: data,
-      texts: ENGLISH,
+      texts: this.speech.texts,
       shapes: data.shapes,
       scroller: null,
       pipelineText: (pipeline) => this.headingOf(pipeline),
       zoomsOnDouble: true,
       columns: [
-        { head: ENGLISH.busy, width: 56, cell: (row) => percent(row.busyNs / row.windowNs) },
+        {
+          head: this.speech.texts.busy,
+          width: 56,
+          cell: (row) => percent(row.busyNs / row.windowNs),
+        },
       ],
     });
     this.setTheme(null);
@@ -78,53 +89,47 @@ export class App {
 
   private build(chartRoot: HTMLElement): void {
     const { chart } = this.data;
-    this.title.textContent = chart.title !== "" ? chart.title : "pipeline chart";
+    this.title.textContent = chart.title !== "" ? chart.title : this.speech.texts.chart;
+    const { page } = this.speech;
     const controls = el("div", { class: "controls" });
     const steps = chart.steps;
     if (steps.length > 1) {
       this.stepPicker.append(...steps.map((s) => el("option", { value: String(s) }, String(s))));
-      this.stepPicker.append(el("option", { value: "all" }, "all"));
+      this.stepPicker.append(el("option", { value: "all" }, page.all));
       this.stepPicker.value = String(this.step);
       this.stepPicker.addEventListener("change", () => this.setStep(this.stepPicker.value));
-      controls.append(el("label", {}, "step ", this.stepPicker));
+      controls.append(el("label", {}, `${page.step} `, this.stepPicker));
     }
     const pipelines = pipelinesOf(chart);
     if (pipelines.length > 1) {
       const picker = this.pipelinePicker;
       picker.append(...pipelines.map((p) => el("option", { value: String(p) }, this.choiceOf(p))));
       if (this.data.alike !== null) {
-        picker.append(el("option", { value: "all" }, "all"));
+        picker.append(el("option", { value: "all" }, page.all));
       }
       picker.value = String(this.pipeline);
       picker.addEventListener("change", () =>
         this.setPipeline(picker.value === "all" ? null : Number(picker.value)),
       );
-      controls.append(el("label", {}, "pipeline ", picker));
+      controls.append(el("label", {}, `${page.pipeline} `, picker));
     }
     if (this.byPhase) {
       const picker = el(
         "select",
-        { "aria-label": "colour" },
-        el("option", { value: "phase" }, "phase"),
-        el("option", { value: "kind" }, "kind"),
+        { "aria-label": page.colour },
+        el("option", { value: "phase" }, page.phase),
+        el("option", { value: "kind" }, page.kind),
       );
       picker.addEventListener("change", () => {
         this.byPhase = picker.value === "phase";
         this.choose(true);
       });
-      controls.append(el("label", {}, "colour by ", picker));
+      controls.append(el("label", {}, page.colourBy, picker));
     }
     if (chart.links.n > 0) {
       const box = el("input", { type: "checkbox" });
       box.addEventListener("change", () => this.view.setArrows(box.checked));
-      controls.append(
-        el(
-          "label",
-          { title: "show all links, not only those of the microbatch under the pointer" },
-          box,
-          " arrows",
-        ),
-      );
+      controls.append(el("label", { title: page.arrowsTitle }, box, page.arrows));
     }
     const button = (text: string, title: string, act: () => void): HTMLElement => {
       const b = el("button", { type: "button", title, "aria-label": title }, text);
@@ -135,9 +140,9 @@ export class App {
       el(
         "span",
         { class: "group" },
-        button("\u2212", "zoom out (-)", () => this.view.zoom(1 / ZOOM_KEY)),
-        button("+", "zoom in (+)", () => this.view.zoom(ZOOM_KEY)),
-        button("fit", "show everything (0)", () => this.view.fit()),
+        button("\u2212", page.zoomOut, () => this.view.zoom(1 / ZOOM_KEY)),
+        button("+", page.zoomIn, () => this.view.zoom(ZOOM_KEY)),
+        button(page.fit, page.fitTitle, () => this.view.fit()),
       ),
       this.themeButton,
     );
@@ -152,14 +157,14 @@ export class App {
     const kind = this.data.alike?.shown.find((k) => k.pipeline === pipeline);
     return kind === undefined || kind.n === 1
       ? String(pipeline)
-      : fill(MANY.choice, pipeline, kind.n);
+      : fill(this.speech.many.choice, pipeline, kind.n);
   }
 
   private headingOf(pipeline: number): string {
     const kind = this.data.alike?.shown.find((k) => k.pipeline === pipeline);
     return kind === undefined || kind.n === 1
-      ? fill(ENGLISH.pipeline, pipeline)
-      : fill(MANY.heading, pipeline, kind.n, kind.members);
+      ? fill(this.speech.texts.pipeline, pipeline)
+      : fill(this.speech.many.heading, pipeline, kind.n, kind.members);
   }
 
   /** Takes the choice of step, pipeline and colours. */
@@ -189,6 +194,7 @@ export class App {
 
   private describe(): void {
     const { chart } = this.data;
+    const { page, texts } = this.speech;
     const { view } = this.view;
     const bubble = bubbleShare(view.rows);
     const unmarked = unmarkedShare(view.rows);
@@ -199,28 +205,30 @@ export class App {
     } else if (!titled) {
       facts.push(chart.schedule);
     }
-    facts.push(this.step === null ? `all ${chart.steps.length} steps` : `step ${this.step}`);
+    facts.push(
+      this.step === null ? fill(page.allSteps, chart.steps.length) : fill(page.oneStep, this.step),
+    );
     if (this.data.alike !== null) {
-      facts.push(...alikeFacts(this.data.alike));
+      facts.push(...alikeFacts(this.data.alike, this.speech.many));
     }
     if (this.pipeline === null) {
-      facts.push("all pipelines that are alike as one");
+      facts.push(page.allPipelines);
     } else if (this.data.alike !== null) {
       facts.push(this.headingOf(this.pipeline));
     } else if (pipelinesOf(chart).length > 1) {
-      facts.push(`pipeline ${this.pipeline}`);
+      facts.push(fill(texts.pipeline, this.pipeline));
     }
     facts.push(
       duration(view.windowNs),
       bubble === null
-        ? "bubble not told"
+        ? page.untold
         : unmarked > 0
-          ? fill(ENGLISH.bubbleUnmarked, percent(bubble), percent(unmarked))
-          : `bubble ${percent(bubble)} %`,
+          ? fill(this.speech.texts.bubbleUnmarked, percent(bubble), percent(unmarked))
+          : fill(page.bubble, percent(bubble)),
     );
     if (view.theoryShare !== null) {
       facts.push(
-        `theory (${this.data.against?.schedule ?? ""}): bubble ${percent(1 - view.theoryShare)} %`,
+        fill(page.theoryBubble, this.data.against?.schedule ?? "", percent(1 - view.theoryShare)),
       );
     }
     if (chart.untold !== "") {
@@ -229,23 +237,20 @@ export class App {
     if (chart.unreplayed !== "") {
       facts.push(chart.unreplayed);
     }
+    facts.push(...chart.notes);
     this.facts.textContent = facts.join(" \u00b7 ");
-    this.view.setLabel(`pipeline chart: ${facts.join(", ")}`);
+    this.view.setLabel(`${texts.chart}: ${facts.join(", ")}`);
     this.below.replaceChildren(
-      legend(view, this.data, ENGLISH, this.theme, this.data.shapes),
-      el(
-        "p",
-        { class: "hint" },
-        "Drag to pan, Ctrl + wheel or double-click to zoom; arrow keys, + \u2212 0; [ ] step; t theme. Click a block to keep its microbatch lit.",
-      ),
+      legend(view, this.data, this.speech.texts, this.theme, this.data.shapes),
+      el("p", { class: "hint" }, page.hint),
       el(
         "section",
         { class: "panel" },
-        el("h2", {}, "Stages"),
+        el("h2", {}, page.stages),
         el(
           "div",
           { class: "scroll" },
-          stageTable(view, this.data, ENGLISH, this.theme, this.data.shapes),
+          stageTable(view, this.data, this.speech.texts, this.theme, this.data.shapes),
         ),
       ),
       ...this.data.tables.map(plainTable),
@@ -264,7 +269,8 @@ export class App {
       document.documentElement.dataset.theme = name;
     }
     this.theme = this.data.theme[this.isDark() ? "dark" : "light"];
-    this.themeButton.textContent = this.isDark() ? "light" : "dark";
+    const { light, dark } = this.speech.page;
+    this.themeButton.textContent = this.isDark() ? light : dark;
   }
 
   private toggleTheme(): void {

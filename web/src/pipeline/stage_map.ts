@@ -5,7 +5,7 @@ import { duration } from "../base/time";
 import { busyIn, slowOf, type Alike, type Slow } from "./alike";
 import type { Details } from "./details";
 import { ratioNow } from "./layers";
-import { ENGLISH, fill, MANY } from "./texts";
+import { fill, type Speech } from "./texts";
 import { Tip } from "./tip";
 
 const LEFT = 64;
@@ -25,6 +25,7 @@ export class StageMap {
 
   constructor(
     private readonly alike: Alike,
+    private readonly speech: Speech,
     private readonly onPipeline: (shown: number) => void,
   ) {
     this.element.append(this.words, this.canvas, this.tip.element);
@@ -37,7 +38,7 @@ export class StageMap {
   show(step: number | null, theme: Theme): void {
     this.theme = theme;
     this.busy = busyIn(this.alike, step);
-    const said = slowWords(slowOf(this.alike, this.busy));
+    const said = slowWords(slowOf(this.alike, this.busy), this.speech.many);
     this.words.textContent = said.join(" ");
     this.draw();
   }
@@ -73,14 +74,14 @@ export class StageMap {
     stages.forEach((stage, s) => {
       if (s % every === 0) {
         const name = stage < 0 ? "?" : String(stage);
-        const text = s === 0 ? `${ENGLISH.stage} ${name}` : name;
+        const text = s === 0 ? `${this.speech.texts.stage} ${name}` : name;
         pen.fillText(text, LEFT - 6, TOP + (s + 0.5) * CELL_H);
       }
     });
     pen.textAlign = "left";
     const across = Math.ceil(NAME_W / this.cellW);
     for (let p = 0; p < of.length; p += across) {
-      const name = p === 0 ? fill(ENGLISH.pipeline, of[p]) : String(of[p]);
+      const name = p === 0 ? fill(this.speech.texts.pipeline, of[p]) : String(of[p]);
       const isFree = p === 0 || p * this.cellW > 72;
       pen.fillText(isFree ? name : "", LEFT + p * this.cellW, TOP / 2);
     }
@@ -130,15 +131,17 @@ export class StageMap {
   private detailsOf(p: number, s: number): Details {
     const { of, by, stages } = this.alike;
     const ns = this.busy[p * stages.length + s];
-    const busy = Number.isNaN(ns) ? ENGLISH.unknown : duration(ns);
-    const shown = by[p] < 0 ? MANY.none : by[p] === of[p] ? "" : String(by[p]);
+    const busy = Number.isNaN(ns) ? this.speech.texts.unknown : duration(ns);
+    const shown = by[p] < 0 ? this.speech.many.none : by[p] === of[p] ? "" : String(by[p]);
     return {
-      title: `${ENGLISH.stage} ${stages[s]}`,
-      kind: fill(ENGLISH.pipeline, of[p]),
+      title: `${this.speech.texts.stage} ${stages[s]}`,
+      kind: fill(this.speech.texts.pipeline, of[p]),
       look: null,
       lines: [
-        [ENGLISH.busyTime, busy, ""],
-        ...(shown !== "" ? [[MANY.shownAs, shown, ""] as [string, string, string]] : []),
+        [this.speech.texts.busyTime, busy, ""],
+        ...(shown !== ""
+          ? [[this.speech.many.shownAs, shown, ""] as [string, string, string]]
+          : []),
       ],
     };
   }
@@ -155,21 +158,21 @@ export class StageMap {
 const percentMore = (ns: number, than: number): string => (100 * (ns / than - 1)).toFixed(0);
 
 /** The slow stage, then single slow ones. */
-function slowWords(slow: Slow): string[] {
+function slowWords(slow: Slow, many: Speech["many"]): string[] {
   const { stage, single, more } = slow;
   const said = [
     stage === null
-      ? MANY.noSlowStage
+      ? many.noSlowStage
       : fill(
-          MANY.slowStage,
+          many.slowStage,
           stage.stage,
           duration(stage.ns),
           percentMore(stage.ns, stage.than),
           duration(stage.than),
         ),
     ...single.map((one) =>
-      fill(MANY.slowSingle, one.stage, one.pipeline, percentMore(one.ns, one.than)),
+      fill(many.slowSingle, one.stage, one.pipeline, percentMore(one.ns, one.than)),
     ),
   ];
-  return more > 0 ? [...said, fill(MANY.slowMore, more)] : said;
+  return more > 0 ? [...said, fill(many.slowMore, more)] : said;
 }

@@ -9,6 +9,7 @@ export interface Packed {
   measured: number;
   untold: string;
   unreplayed: string;
+  notes: string[];
   origin_ns: string;
   ranks: [number, number, number, number][];
   n: number;
@@ -97,6 +98,7 @@ export function unpack(p: Packed): Chart {
     isMeasured: p.measured === 1,
     untold: p.untold,
     unreplayed: p.unreplayed,
+    notes: p.notes,
     originNs: p.origin_ns,
     ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({
       rank,
