@@ -1,6 +1,8 @@
 /* What a picture of one step of one pipeline does not show: that there are others, and how unlike them the step is. */
 #include "write/chart/chart_note.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
@@ -85,4 +87,52 @@ void ps_chart_note(const ps_chart *chart, int64_t step, int32_t pipeline, ps_buf
                         pipeline < 0 ? lowest_pipeline(chart) : pipeline);
     }
     ps_chart_groups_fini(&groups);
+}
+
+/* --- numbers on blocks ------------------------------------------------------------------------------------------ */
+
+/* "14F+0B" is drawn as "14+0" where there is little room. */
+static void short_pair(const char *name, char out[32]) {
+    size_t n = 0;
+    for (; *name != '\0' && n + 1 < 32; name++) {
+        if (*name != 'F' && *name != 'B') {
+            out[n++] = *name;
+        }
+    }
+    out[n] = '\0';
+}
+
+void ps_chart_say_numbers(const ps_chart *chart, const char *before, const char *between,
+                          ps_buf *out) {
+    const ps_op *later = NULL;
+    const ps_op *pair = NULL;
+    for (size_t i = 0; i < chart->n_ops && (later == NULL || pair == NULL); i++) {
+        const ps_op *op = &chart->ops[i];
+        bool is_pair = op->kind == PS_OP_FB && op->chunk >= 0 && op->chunk2 >= 0 &&
+                       op->microbatch >= 0 && op->microbatch2 >= 0 && strchr(op->name, '+') != NULL;
+        later = later == NULL && ps_op_counts_on(op) ? op : later;
+        pair = pair == NULL && is_pair ? op : pair;
+    }
+    if (later == NULL) {
+        return;
+    }
+    ps_buf_addf(
+        out,
+        PS_SAY(chart->lang,
+               "%sNumbers count on from chunk to chunk: op %s is microbatch %d of chunk %d.",
+               "%s编号按 chunk 连续：算子 %s 是 microbatch %d，属于 chunk %d。"),
+        before, later->name, (int)later->microbatch, (int)later->chunk);
+    if (pair != NULL) {
+        char text[32];
+        short_pair(pair->name, text);
+        ps_buf_addf(
+            out,
+            PS_SAY(
+                chart->lang,
+                "%s%s is the forward of microbatch %d (chunk %d) beside the backward of "
+                "microbatch %d (chunk %d).",
+                "%s%s 是 microbatch %d（chunk %d）的前向与 microbatch %d（chunk %d）的反向重叠。"),
+            between, text, (int)pair->microbatch, (int)pair->chunk, (int)pair->microbatch2,
+            (int)pair->chunk2);
+    }
 }

@@ -10,4 +10,9 @@
  * the step takes that is drawn, where that is 5 % or more from the median of its pipeline's steps. Nothing to say appends nothing. */
 void ps_chart_note(const ps_chart *chart, int64_t step, int32_t pipeline, ps_buf *out);
 
+/* Appends what the numbers on blocks mean where they are not plain microbatches, by the first op of each kind: that they count on from
+ * chunk to chunk, and what "14+0" is: two sentences, `before` the first and `between` them. Nothing to say appends nothing. */
+void ps_chart_say_numbers(const ps_chart *chart, const char *before, const char *between,
+                          ps_buf *out);
+
 #endif

@@ -10,6 +10,7 @@
 #include "base/strpool.h"
 #include "write/chart/block_text.h"
 #include "write/chart/chart_clocks.h"
+#include "write/chart/chart_note.h"
 #include "write/chart/chart_rows.h"
 
 /* --- columns ----------------------------------------------------------------------------------------------- */
@@ -348,7 +349,14 @@ static void put_how(const ps_chart *chart, ps_json *j) {
 
 /* What the terminal says of the chart's ops beside it. */
 static void put_notes(const ps_chart *chart, ps_json *j) {
+    ps_buf numbers = {0};
+    ps_chart_say_numbers(chart, "", PS_SAY(chart->lang, " ", ""), &numbers);
     ps_json_key_array(j, "notes");
+    if (numbers.len > 0) {
+        ps_json_script_str(j, ps_buf_str(&numbers));
+    }
+    j->out->failed = j->out->failed || !ps_buf_ok(&numbers);
+    ps_buf_fini(&numbers);
     if (chart->n_unmarked_weights > 0) {
         char text[256];
         ps_oddity_text(chart->lang, PS_ODD_TAIL_UNMARKED, chart->n_unmarked_weights, text,

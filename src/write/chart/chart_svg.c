@@ -16,6 +16,7 @@
 
 #include "model/lacks.h"
 #include "write/chart/chart_clocks.h"
+#include "write/chart/chart_note.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -238,6 +239,7 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
     if (chart->unjudged[0] != '\0') {
         ps_buf_addf(&line, "\n%s", chart->unjudged);
     }
+    ps_chart_say_numbers(chart, "\n", PS_SAY(chart->lang, " ", ""), &line);
     ps_lacks_say(chart->lang, chart->lacks, "\n", "", &line);
     ps_chart_say_clocks(chart, true, "\n", "", &line);
     ok = ok && ps_buf_ok(&line);

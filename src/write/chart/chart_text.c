@@ -24,6 +24,7 @@
 #include "model/lacks.h"
 #include "write/chart/chart_cells.h"
 #include "write/chart/chart_clocks.h"
+#include "write/chart/chart_note.h"
 #include "write/chart/chart_rows.h"
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
@@ -381,22 +382,11 @@ static void put_axis_numbers(const picture *p, const axis *a) {
 
 /* --- legend ------------------------------------------------------------------------------------------------ */
 
-/* What the numbers of later chunks mean, by the first op that has one. */
-static void explain_numbers(const picture *p) {
-    const ps_op *op = NULL;
-    for (size_t r = 0; r < p->rows.n && op == NULL; r++) {
-        const ps_blocks *blocks = &p->rows.rows[r].ops;
-        for (size_t i = 0; i < blocks->n && op == NULL; i++) {
-            op = ps_op_counts_on(op_of(p, &blocks->at[i])) ? op_of(p, &blocks->at[i]) : NULL;
-        }
-    }
-    if (op != NULL) {
-        ps_buf_addf(
-            p->out,
-            PS_SAY(p->chart->lang,
-                   "Numbers count on from chunk to chunk: op %s is microbatch %d of chunk %d.\n",
-                   "编号按 chunk 连续：算子 %s 是 microbatch %d，属于 chunk %d。\n"),
-            op->name, (int)op->microbatch, (int)op->chunk);
+static void put_numbers(const picture *p) {
+    size_t before = p->out->len;
+    ps_chart_say_numbers(p->chart, "", "\n", p->out);
+    if (p->out->len > before) {
+        ps_buf_add_char(p->out, '\n');
     }
 }
 
@@ -444,7 +434,7 @@ static void put_chart_text_legend(const picture *p) {
                            ? PS_SAY(p->chart->lang, "▴ send   ▾ receive\n", "▴ 发送   ▾ 接收\n")
                            : PS_SAY(p->chart->lang, "^ send   v receive\n", "^ 发送   v 接收\n"));
     }
-    explain_numbers(p);
+    put_numbers(p);
     if (p->mixed) {
         ps_buf_add_str(p->out, PS_SAY(p->chart->lang, "Mixed cells show shares of time.\n",
                                       "混合的格子表示时间占比。\n"));

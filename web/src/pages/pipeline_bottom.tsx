@@ -198,7 +198,7 @@ function Rows({ of }: { of: string }) {
       <LocalTable
         key={`${of} ${step} ${pipeline} ${all}`}
         table={table}
-        {...(isReplay ? { onRow: pick, isMarked } : {})}
+        {...(isReplay ? { onRow: pick, isMarked, sort: { column: "gain", desc: true } } : {})}
       />
     </div>
   );

@@ -217,6 +217,7 @@ function Repairs({ reply }: { reply: Tables }) {
         table={table}
         title={t("whatif.repairs")}
         maxRows={10}
+        sort={{ column: "gain", desc: true }}
         bars={{ "gain share": "--computing" }}
         empty={<p class="quiet">{t("whatif.no-repairs")}</p>}
       />

@@ -6,7 +6,7 @@ import { duration, percent } from "../base/time";
 import { ChartView } from "./chart_view";
 import type { Words } from "./details";
 import type { Chart, Shapes, Table } from "./model";
-import { legend, plainTable, stageTable } from "./panels";
+import { byGain, legend, plainTable, stageTable } from "./panels";
 import { bubbleShare, hasPhases, pipelinesOf, unmarkedShare } from "./rows";
 import type { Alike } from "./alike";
 import { StageMap } from "./stage_map";
@@ -253,7 +253,7 @@ export class App {
           stageTable(view, this.data, this.speech.texts, this.theme, this.data.shapes),
         ),
       ),
-      ...this.data.tables.map(plainTable),
+      ...this.data.tables.map((table) => plainTable(byGain(table))),
     );
   }
 

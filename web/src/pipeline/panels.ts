@@ -154,6 +154,15 @@ function withoutEmptyColumns(table: Table): Table {
   };
 }
 
+/** Other schedules with the largest gain first, as the viewer shows them; of other tables the rows as they are. */
+export function byGain(table: Table): Table {
+  const gain = table.columns.findIndex(([name]) => name === "gain");
+  const of = (row: Table["rows"][0]): number => Number(row[gain] ?? -Infinity);
+  return table.name !== "PipelineReplay" || gain < 0
+    ? table
+    : { ...table, rows: [...table.rows].sort((a, b) => of(b) - of(a)) };
+}
+
 /** A table of the program: durations in one unit a column with three significant digits, exact ones on hover. */
 export function plainTable(whole: Table): HTMLElement {
   const table = withoutEmptyColumns(whole);
