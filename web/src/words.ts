@@ -2,6 +2,7 @@
  * panel; keys are "section.what". `{0}` is filled in by t(); `{0|slice|slices}` is the first where that is 1, else the second. */
 import { Atom } from "./base/atom";
 import { CHINESE, ENGLISH } from "./pipeline/texts";
+import { MODE_TABLES } from "./words/tables";
 
 // prettier-ignore
 const WORDS = {
@@ -1202,7 +1203,7 @@ export const viewTitle = (view: { name: string; title: string }): string =>
 
 /** What a table of queries holds, and what a function gives. */
 export const tableText = (table: { name: string; text: string }): string =>
-  (language.get() === "zh" ? SQL_TABLES[table.name] : undefined) ??
+  (language.get() === "zh" ? (SQL_TABLES[table.name] ?? MODE_TABLES[table.name]) : undefined) ??
   viewTitle({ name: table.name, title: table.text });
 
 export const functionText = (call: string, text: string): string =>

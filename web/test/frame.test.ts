@@ -3,6 +3,7 @@ import { captureFacts } from "../src/pages/capture_facts";
 import { choice, loaded, wantedWindow, writeState } from "../src/pages/pipeline_state";
 import { chartOf } from "./helpers";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import type { Cell, Rank, Table } from "../src/api/types";
 import { ranks } from "../src/model/session";
@@ -30,7 +31,7 @@ import {
 } from "../src/panels/table_model";
 import { isLongName } from "../src/panels/table_row";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
-import { columnWord, language, t, WORDS_FOR_TESTS } from "../src/words";
+import { columnWord, language, t, tableText, WORDS_FOR_TESTS } from "../src/words";
 import { cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
 
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") =>
@@ -395,6 +396,15 @@ test("columns whose names do not say it have a hint, in both languages", () => {
   assert.equal(columnHint("kernel_details", "name"), "");
   assert.match(cellHint("overall", "name", "After the last work"), /end of its window/);
   assert.equal(cellHint("kernel_details", "name", "Free"), "");
+});
+
+test("every table of a mode says in Chinese what it holds", () => {
+  const names = readFileSync("../src/query/mode_tables.def", "utf8").matchAll(/^X\("(\w+)"/gm);
+  language.set("zh");
+  for (const [, name] of names) {
+    assert.notEqual(tableText({ name, text: "English" }), "English", name);
+  }
+  language.set("en");
 });
 
 test("every word stands in both languages with the same gaps", () => {
