@@ -371,11 +371,11 @@ static void level_1(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers),    cmocka_unit_test(merged),
-        cmocka_unit_test(own_lanes), cmocka_unit_test(nothing_to_derive),
-        cmocka_unit_test(tints),     cmocka_unit_test(built_once),
-        cmocka_unit_test(sizes),     cmocka_unit_test(without_memory),
-        cmocka_unit_test(level_1),   cmocka_unit_test(without_kernels),
+        cmocka_unit_test(layers),         cmocka_unit_test(merged),
+        cmocka_unit_test(own_lanes),      cmocka_unit_test(nothing_to_derive),
+        cmocka_unit_test(tints),          cmocka_unit_test(built_once),
+        cmocka_unit_test(sizes),          cmocka_unit_test(without_memory),
+        cmocka_unit_test(level_1),        cmocka_unit_test(without_kernels),
         cmocka_unit_test(lanes_of_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

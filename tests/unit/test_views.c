@@ -273,9 +273,12 @@ static void leaves_by_hand(void **state) {
                 expected);
     expect_columns(t, (ask){.name = "leaf", .param = "leaf", .value = "Computing"}, "name,share",
                    "mm_kernel|100\ncast_kernel|50\nmm_kernel|50\n");
-    expect_columns(
-        t, (ask){.name = "leaf", .param = "leaf", .value = "Communication(Not Overlapped)/g/Only waiting"},
-        "name,type,start,duration,share", "hcom_allReduce__001_0_1|hcom_allReduce_|220|180|150\n");
+    expect_columns(t,
+                   (ask){.name = "leaf",
+                         .param = "leaf",
+                         .value = "Communication(Not Overlapped)/g/Only waiting"},
+                   "name,type,start,duration,share",
+                   "hcom_allReduce__001_0_1|hcom_allReduce_|220|180|150\n");
     expect_view(t, (ask){.name = "leaf", .param = "leaf", .value = "Free"}, "-|Free|-|400|50|50\n");
     expect_view(t, (ask){.name = "leaf", .param = "leaf", .value = "After the last work"},
                 "-|After the last work|-|500|500|500\n");

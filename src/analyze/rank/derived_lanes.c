@@ -205,8 +205,8 @@ static bool put_all(derivation *d) {
 ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
     derivation d = {.t = trace, .always = always, .b = ps_builder_new()};
     ps_idmap_init(&d.rows);
-    bool ok = d.b != NULL && list_devices(&d) && gather_derived(&d) && find_owners(&d) &&
-              put_all(&d);
+    bool ok =
+        d.b != NULL && list_devices(&d) && gather_derived(&d) && find_owners(&d) && put_all(&d);
     for (size_t i = 0; i < d.n; i++) {
         ps_intervals_fini(&d.devices[i].computing);
         ps_intervals_fini(&d.devices[i].communication);
