@@ -28,7 +28,7 @@ summary = "rank, avg(%s) * 1000 FROM ClusterTimeSummary GROUP BY rank"
 bubble = "rank, avg(%s) FROM PipelineBubble GROUP BY rank"
 late = "rankId, sum(%s) FROM SlowRankLateness GROUP BY rankId"
 launch = "rank, avg(%s) * 1000 FROM ClusterTimeSummaryExtra GROUP BY rank"
-share = '"index", 100 * avg(%s) / avg(computing + communication_not_overlapped + free + max(0, preparing)) FROM ClusterStepTraceTime WHERE type = \'rank\' GROUP BY "index"'
+share = "rank_id, %s_ratio_percent FROM overview" # of the step, with what lies behind its last work
 # All figures of the page (METRICS in web/src/pages/where_model.ts) but those of the replay and of experts.
 asked = {
     "computing": steps % "computing",
@@ -40,9 +40,10 @@ asked = {
     "preparing": steps % "preparing",
     "exposed_no_receive": steps % "communication_not_overlapped_and_exclude_receive",
     "stage": steps % "stage",
-    "bubble": steps % "bubble",
+    "receives": steps % "bubble",
+    "after": "rank_id, after_ns FROM overview",
     "computing_share": share % "computing",
-    "exposed_share": share % "communication_not_overlapped",
+    "exposed_share": share % "communication",
     "free_share": share % "free",
     "step_time": summary % "stepTime",
     "copies": summary % "memory",
