@@ -288,6 +288,22 @@ static lane_sum sum_of(const ps_trace *t, const char *name) {
     return sum;
 }
 
+static const ps_overlaps *ask_given(const void *overlaps, ps_err *err) {
+    (void)err;
+    return overlaps;
+}
+
+static ps_trace *derive_lanes(const ps_trace *trace, bool always) {
+    ps_links links = {0};
+    ps_overlaps whose = {0};
+    assert_int_equal(ps_links_init(&links, trace, NULL), PS_OK);
+    assert_int_equal(ps_overlaps_measure(&links, -1, false, &whose, NULL), PS_OK);
+    ps_trace *derived = ps_derive_overlap(trace, ask_given, &whose, always, NULL);
+    ps_overlaps_fini(&whose);
+    ps_links_fini(&links);
+    return derived;
+}
+
 /* Marks and communication without kernels: what hid it, and when nothing ran, is not known. */
 static void without_kernels(void **state) {
     (void)state;
@@ -297,7 +313,7 @@ static void without_kernels(void **state) {
     small_slice(b, PS_SLICE_COMM_OP, stream, "hcom_send", 100, 110);
     small_slice(b, PS_SLICE_COMM_OP, stream, "hcom_send", 200, 230);
     ps_trace *trace = small_seal(b);
-    ps_trace *derived = ps_derive_overlap(trace, false, NULL);
+    ps_trace *derived = derive_lanes(trace, false);
     assert_non_null(derived);
     assert_int_equal(sum_of(derived, "Communication").ns, 40);
     assert_int_equal(sum_of(derived, "Communication(Not Overlapped)").n, 0);
@@ -319,7 +335,7 @@ static void lanes_of_steps(void **state) {
     small_slice(b, PS_SLICE_KERNEL, stream, "mm", 107, 120);
     small_slice(b, PS_SLICE_KERNEL, stream, "mm", 130, 190);
     ps_trace *trace = small_seal(b);
-    ps_trace *derived = ps_derive_overlap(trace, false, NULL);
+    ps_trace *derived = derive_lanes(trace, false);
     assert_non_null(derived);
     assert_int_equal(sum_of(derived, "Free").ns, 20);
     assert_int_equal(sum_of(derived, "Free").n, 2);
@@ -342,7 +358,7 @@ static void level_1(void **state) {
         ps_trace_free(bare);
         skip();
     }
-    ps_trace *none = ps_derive_overlap(own, false, NULL);
+    ps_trace *none = derive_lanes(own, false);
     assert_non_null(none);
     assert_int_equal(ps_trace_slices(none)->n, 0);
     ps_trace_free(none);
@@ -350,14 +366,14 @@ static void level_1(void **state) {
     assert_int_equal(sum_of(own, "Communication").n, 4);
     assert_int_equal(sum_of(own, "Communication(Not Overlapped)").n, 101);
     assert_int_equal(sum_of(own, "Free").n, 90);
-    ps_trace *derived = ps_derive_overlap(bare, false, NULL);
+    ps_trace *derived = derive_lanes(bare, false);
     assert_non_null(derived);
     /* StepTraceTime of that rank: computing 8915.634, communication 98590.19, not overlapped 94556.05, free 25840.499 us */
     assert_int_equal(sum_of(derived, "Computing").ns, 8915634);
     assert_int_equal(sum_of(derived, "Communication").ns, 98590190);
     assert_int_equal(sum_of(derived, "Communication(Not Overlapped)").ns, 94556050);
     assert_int_equal(sum_of(derived, "Free").ns, 25840499);
-    ps_trace *copy = ps_derive_overlap(own, true, NULL);
+    ps_trace *copy = derive_lanes(own, true);
     assert_non_null(copy);
     assert_int_equal(sum_of(copy, "Computing").n, 187);
     assert_int_equal(sum_of(copy, "Communication").n, 4);

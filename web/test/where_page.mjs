@@ -78,7 +78,9 @@ function figureOf(tip) {
     );
     const said = new Map(rows);
     // Of most figures four ranks: the first, the one that is missing, the slow one, the last.
-    const ranks = /^(computing|receives|late)$/.test(metric) ? [...Array(16).keys()] : [0, 6, 9, 15];
+    const ranks = /^(computing|receives|late)$/.test(metric)
+      ? [...Array(16).keys()]
+      : [0, 6, 9, 15];
     for (const rank of ranks) {
       const tip = await tipOf(page, rank);
       const value = said.get(rank);

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
 #include "analyze/rank/work.h"
 #include "analyze/stats/intervals.h"
@@ -27,9 +26,8 @@ typedef struct derivation {
     ps_idmap rows;      /* number -> row */
     ps_builder *b;
     bool always;
-    bool knows_computing; /* of ps_work */
-    ps_overlaps whose;    /* time without work; nothing where the trace has no steps */
-    bool has_steps;
+    bool knows_computing;     /* of ps_work */
+    const ps_overlaps *whose; /* time without work; NULL without steps */
     int64_t steps_start_ns, steps_end_ns;
 } derivation;
 
@@ -89,25 +87,22 @@ static bool gather_derived(derivation *d) {
     return ok;
 }
 
-/* Whose the time without work is, as every table of steps has it. */
-static bool find_owners(derivation *d) {
+/* From the first of the windows of steps to the end of the last, and whose it is. */
+static bool ask_steps(derivation *d, ps_overlaps_ask *whose, const void *context) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(d->t, &n);
+    bool is_asked = false;
+    for (size_t i = 0; i < d->n && n > 0 && d->knows_computing; i++) {
+        is_asked = is_asked || d->devices[i].computing.n + d->devices[i].communication.n > 0;
+    }
+    d->whose = is_asked ? whose(context, NULL) : NULL;
     for (size_t i = 0; i < n; i++) {
         const ps_step *s = &steps[i];
         d->steps_start_ns =
             i == 0 || s->start_ns < d->steps_start_ns ? s->start_ns : d->steps_start_ns;
         d->steps_end_ns = i == 0 || s->end_ns > d->steps_end_ns ? s->end_ns : d->steps_end_ns;
     }
-    d->has_steps = n > 0;
-    if (!d->has_steps || !d->knows_computing) {
-        return true;
-    }
-    ps_links links = {0};
-    bool ok = ps_links_init(&links, d->t, NULL) == PS_OK &&
-              ps_overlaps_measure(&links, -1, false, &d->whose, NULL) == PS_OK;
-    ps_links_fini(&links);
-    return ok;
+    return !is_asked || d->whose != NULL;
 }
 
 static uint32_t derived_track(derivation *d, const device *dev, int lane) {
@@ -142,8 +137,8 @@ static size_t share_gap(const derivation *d, const device *dev, int64_t from_ns,
     if (from_ns >= to_ns) {
         return 0;
     }
-    if (d->has_steps) {
-        return ps_overlaps_share(&d->whose, dev->number, from_ns, to_ns, out);
+    if (d->whose != NULL) {
+        return ps_overlaps_share(d->whose, dev->number, from_ns, to_ns, out);
     }
     out[0] = (ps_share){.part = PS_SHARE_FREE, .start_ns = from_ns, .end_ns = to_ns};
     return 1;
@@ -153,7 +148,7 @@ static size_t share_gap(const derivation *d, const device *dev, int64_t from_ns,
 static void put_free_lane(derivation *d, const device *dev, const ps_intervals *busy) {
     uint32_t track = PS_NONE;
     for (size_t i = 0; busy->n > 0 && i <= busy->n; i++) {
-        if (!d->has_steps && (i == 0 || i == busy->n)) {
+        if (d->whose == NULL && (i == 0 || i == busy->n)) {
             continue;
         }
         ps_share shares[2];
@@ -202,11 +197,12 @@ static bool put_all(derivation *d) {
     return ok && !ps_builder_failed(d->b);
 }
 
-ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
+ps_trace *ps_derive_overlap(const ps_trace *trace, ps_overlaps_ask *whose, const void *context,
+                            bool always, ps_err *err) {
     derivation d = {.t = trace, .always = always, .b = ps_builder_new()};
     ps_idmap_init(&d.rows);
-    bool ok =
-        d.b != NULL && list_devices(&d) && gather_derived(&d) && find_owners(&d) && put_all(&d);
+    bool ok = d.b != NULL && list_devices(&d) && gather_derived(&d) &&
+              ask_steps(&d, whose, context) && put_all(&d);
     for (size_t i = 0; i < d.n; i++) {
         ps_intervals_fini(&d.devices[i].computing);
         ps_intervals_fini(&d.devices[i].communication);
@@ -214,7 +210,6 @@ ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
     ps_free(d.devices);
     ps_free(d.of_track);
     ps_idmap_fini(&d.rows);
-    ps_overlaps_fini(&d.whose);
     if (!ok) {
         ps_builder_free(d.b);
         (void)ps_fail_nomem(err);

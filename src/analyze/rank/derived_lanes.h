@@ -4,16 +4,21 @@
 
 #include <stdbool.h>
 
+#include "analyze/rank/overlap.h"
 #include "base/err.h"
 #include "model/trace.h"
+
+/* Whose the time without work is, of all steps (ps_overlaps_measure). NULL: PS_NOMEM. */
+typedef const ps_overlaps *ps_overlaps_ask(const void *context, ps_err *err);
 
 /* For each device of the trace without such lanes: Computing (union of its kernels), Communication (union of its
  * communication operators, or of their kernels where there are none), Communication(Not Overlapped) and Free, over the whole
  * capture, steps or not; of a trace whose computing is not known Communication alone. Time without work is called in the lane Free
  * what it is of a step (ps_share_names; ps_overlaps_share), as in all tables: what lies between the windows of steps is of none, and
- * is left out. Without steps it is all Free. The trace that comes out has the same origin
- * and knows the same devices; it has no slices when there is nothing to add. `always`: also where a profile has lanes.
- * NULL: PS_NOMEM. */
-ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err);
+ * is left out. Without steps it is all Free. The trace that comes out has the same origin and knows the same devices; it has no
+ * slices when there is nothing to add. `whose` is asked only where a lane Free of steps is made. `always`: also where a profile has
+ * lanes. NULL: PS_NOMEM. */
+ps_trace *ps_derive_overlap(const ps_trace *trace, ps_overlaps_ask *whose, const void *context,
+                            bool always, ps_err *err);
 
 #endif

@@ -183,6 +183,10 @@ static const void *get_lazy(const ps_loaded *l, int which, ps_err *err) {
     return built;
 }
 
+static const ps_overlaps *ask_overlaps(const void *loaded, ps_err *err) {
+    return ps_loaded_overlaps(loaded, err);
+}
+
 ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
     ps_loaded *l = ps_calloc(1, sizeof *l);
     if (l == NULL) {
@@ -197,7 +201,7 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
         code = l->built[i] != NULL ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, false, err);
+        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, ask_overlaps, l, false, err);
         code = l->traces[PS_LAYER_DERIVED] != NULL ? PS_OK : PS_NOMEM;
     }
     for (int i = 0; code == PS_OK && i < PS_N_LAYERS; i++) {
