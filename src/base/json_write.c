@@ -157,6 +157,11 @@ void ps_json_str_n(ps_json *j, const char *s, size_t n) {
     ps_buf_add_json_str(j->out, s, n);
 }
 
+void ps_json_text(ps_json *j, const ps_buf *text) {
+    ps_json_str_n(j, ps_buf_str(text), text->len);
+    j->out->failed = j->out->failed || !ps_buf_ok(text);
+}
+
 void ps_json_null(ps_json *j) {
     ps_json_raw(j, "null", 4);
 }

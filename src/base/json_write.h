@@ -67,6 +67,8 @@ void ps_json_name(ps_json *j, const char *name, size_t n);
 
 void ps_json_str(ps_json *j, const char *s); /* NULL: null */
 void ps_json_str_n(ps_json *j, const char *s, size_t n);
+/* A text that was put together. Where it had no room the whole output is one that failed: it would be shorter without a word. */
+void ps_json_text(ps_json *j, const ps_buf *text);
 void ps_json_int(ps_json *j, int64_t value);
 void ps_json_uint(ps_json *j, uint64_t value);
 /* As a string: beyond 2^53 a reader with doubles would round it. */

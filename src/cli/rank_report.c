@@ -666,7 +666,8 @@ static void add_lack(ps_lang lang, ps_json *j, const ps_run *run, const ps_analy
     ps_json_line(j, 4);
     ps_json_object(j);
     ps_json_key_str(j, "mode", analysis->name);
-    ps_json_key_str(j, "message", ps_buf_str(&message));
+    ps_json_key(j, "message");
+    ps_json_text(j, &message);
     ps_buf_fini(&message);
     ps_json_key_array(j, "ranks");
     for (size_t k = r; k < run->n_ranks; k++) {

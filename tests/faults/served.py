@@ -96,12 +96,18 @@ def is_told(reply, whole):
         return False
 
 
+def other_content(body, whole):
+    at = len(os.path.commonprefix([body, whole]))
+    begin = max(0, at - 40)
+    return "other content at byte %d: %r instead of %r" % (at, body[begin : at + 80], whole[begin : at + 80])
+
+
 def fault_of_reply(route, reply, whole, failed, is_second):
     (status, body), (whole_status, whole_body) = reply, whole
     if (status, body) == (whole_status, whole_body) or (route[1] in CHANGES and status == whole_status):
         return None
     if status == whole_status == 200:
-        return None if failed or is_told(body, whole_body) else "other content"
+        return None if failed or is_told(body, whole_body) else other_content(body, whole_body)
     if is_second and not failed:
         return "status %d, the second time too: %s" % (status, body[:120])
     if status != 0 and b'"error"' not in body:

@@ -154,7 +154,7 @@ static void put_how(ps_json *j, ps_lang lang, const ps_skew_evidence *e) {
     ps_buf text = {0};
     say_how(lang, e, &text);
     ps_json_key(j, "how");
-    ps_json_str_n(j, ps_buf_str(&text), text.len);
+    ps_json_text(j, &text);
     ps_buf_fini(&text);
 }
 
@@ -165,7 +165,7 @@ static void put_align_notes(ps_json *j, const company *c, const char *why) {
         if (!c->ranks[i].is_known) {
             ps_buf text = {0};
             ps_buf_addf(&text, "%s %s", c->ranks[i].label, why);
-            ps_json_str_n(j, ps_buf_str(&text), text.len);
+            ps_json_text(j, &text);
             ps_buf_fini(&text);
         }
     }

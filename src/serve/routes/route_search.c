@@ -422,7 +422,7 @@ static ps_code fill_page(const asked *a, const page *p, ps_found_at *rows, size_
     uint64_t first = p->is_desc ? left - *n : p->offset;
     ps_code code = PS_OK;
     if (p->by == PS_FOUND_BY_TIME) {
-        *n = ps_found_range(&a->set, first, *n, rows);
+        code = ps_found_range(&a->set, first, rows, n, err);
     } else if (*n > 0) {
         void *list = NULL;
         code = sorted_list(a, p->by, &list, err);
@@ -601,9 +601,10 @@ static void answer_step(const ps_request *q, ps_reply *r) {
     int64_t index = -1;
     if (begin_search(q, r, &a) && ask_step(&a, r, &index)) {
         ps_found_at at;
-        bool is_there = index >= 0 && ps_found_range(&a.set, (uint64_t)index, 1, &at) == 1;
+        size_t n = 1;
         ps_err err = PS_ERR_INIT;
-        ps_code code = PS_OK;
+        ps_code code = index >= 0 ? ps_found_range(&a.set, (uint64_t)index, &at, &n, &err) : PS_OK;
+        bool is_there = code == PS_OK && index >= 0 && n == 1;
         ps_json j = ps_json_to(&r->body);
         ps_json_object(&j);
         ps_json_key_int(&j, "index", is_there ? index : -1);

@@ -57,7 +57,8 @@ static ps_code put_slice_place(detail *d, ps_err *err) {
         ps_buf_add_str(&path, path.len > 0 ? " / " : "");
         ps_buf_add_str(&path, lanes->nodes[above[--n]].name);
     }
-    ps_json_key_str(&d->j, "process", ps_buf_str(&path));
+    ps_json_key(&d->j, "process");
+    ps_json_text(&d->j, &path);
     ps_buf_fini(&path);
     return PS_OK;
 }
@@ -76,7 +77,8 @@ static void put_source(detail *d) {
     }
     ps_buf text = {0};
     ps_buf_addf(&text, "%s:%lld", file, (long long)d->s->source_row[d->slice]);
-    ps_json_key_str(&d->j, "source", ps_buf_str(&text));
+    ps_json_key(&d->j, "source");
+    ps_json_text(&d->j, &text);
     ps_buf_fini(&text);
 }
 

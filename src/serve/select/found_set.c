@@ -110,22 +110,19 @@ static uint32_t next_rank(const ps_found_set *set, const size_t *at) {
     return best;
 }
 
-size_t ps_found_range(const ps_found_set *set, uint64_t offset, size_t n, ps_found_at *out) {
-    if (offset >= set->total) {
-        return 0;
-    }
+ps_code ps_found_range(const ps_found_set *set, uint64_t offset, ps_found_at *out, size_t *n,
+                       ps_err *err) {
+    uint64_t left = offset < set->total ? set->total - offset : 0;
+    *n = *n < left ? *n : (size_t)left;
     if (set->n_ranks == 1) {
-        const ps_found *f = set->ranks[0].found;
-        size_t left = f->n - (size_t)offset;
-        n = n < left ? n : left;
-        for (size_t i = 0; i < n; i++) {
-            out[i] = (ps_found_at){0, f->slices[(size_t)offset + i]};
+        for (size_t i = 0; i < *n; i++) {
+            out[i] = (ps_found_at){0, set->ranks[0].found->slices[(size_t)offset + i]};
         }
-        return n;
+        return PS_OK;
     }
-    size_t *at = ps_calloc(set->n_ranks, sizeof *at);
+    size_t *at = ps_calloc(set->n_ranks + 1, sizeof *at);
     if (at == NULL) {
-        return 0;
+        return ps_fail_nomem(err);
     }
     int64_t time_ns = time_at(set, offset);
     uint64_t skipped = 0;
@@ -134,13 +131,14 @@ size_t ps_found_range(const ps_found_set *set, uint64_t offset, size_t n, ps_fou
         skipped += at[r];
     }
     size_t n_out = 0;
-    for (uint32_t r; n_out < n && (r = next_rank(set, at)) < set->n_ranks; at[r]++) {
+    for (uint32_t r; n_out < *n && (r = next_rank(set, at)) < set->n_ranks; at[r]++) {
         if (skipped++ >= offset) {
             out[n_out++] = (ps_found_at){r, set->ranks[r].found->slices[at[r]]};
         }
     }
     ps_free(at);
-    return n_out;
+    *n = n_out;
+    return PS_OK;
 }
 
 /* --- other orders --------------------------------------------------------------------------------------------- */

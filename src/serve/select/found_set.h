@@ -36,8 +36,9 @@ int64_t ps_found_dur_ns(const ps_found_rank *rank, uint32_t slice);
 uint64_t ps_found_before(const ps_found_set *set, uint32_t rank, uint32_t slice, bool after);
 /* How many begin before a time since 1970. */
 uint64_t ps_found_before_time(const ps_found_set *set, int64_t time_ns);
-/* Adds places [offset, offset + n) in the order of time to `out`; those that there are. Returns their number. */
-size_t ps_found_range(const ps_found_set *set, uint64_t offset, size_t n, ps_found_at *out);
+/* Places [offset, offset + *n) in the order of time into `out`; *n becomes how many of them there are. PS_NOMEM. */
+PS_MUST_USE ps_code ps_found_range(const ps_found_set *set, uint64_t offset, ps_found_at *out,
+                                   size_t *n, ps_err *err);
 
 typedef enum ps_found_by { PS_FOUND_BY_TIME, PS_FOUND_BY_DURATION, PS_FOUND_BY_NAME } ps_found_by;
 

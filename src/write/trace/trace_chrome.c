@@ -64,8 +64,8 @@ static void clear_chrome_scratch(chrome_rank *r) {
 }
 
 static void put_chrome_scratch(chrome_rank *r) {
-    ps_json_str_n(r->j, ps_buf_str(&r->scratch), r->scratch.len);
-    clear_chrome_scratch(r);
+    ps_json_text(r->j, &r->scratch);
+    ps_buf_clear(&r->scratch);
 }
 
 #define put_key_text(r, key, text) (ps_json_key((r)->j, key), ps_json_str((r)->j, (text)))
