@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import type { Cell, Rank, Table } from "../src/api/types";
 import { ranks } from "../src/model/session";
-import { clashes, keyOf, pageOf, type Command } from "../src/model/commands";
+import { clashes, dispatch, keyOf, pageOf, register, type Command } from "../src/model/commands";
 import { GESTURES } from "../src/app/gestures";
 import { fits, parseSpan } from "../src/app/palette_model";
 import { tabsShown } from "../src/app/tabs";
@@ -543,4 +543,27 @@ test("what the address says of the pipeline holds for a chart that the timeline 
   writeState({});
   assert.deepEqual(choice.get(), { step: 1, pipeline: 0, byPhase: false });
   loaded.set(null);
+});
+
+test("Escape leaves a field and does nothing else", () => {
+  let done = 0;
+  let blurred = 0;
+  const stop = register([
+    { id: "frame.test", word: "timeline.clear", keys: ["Escape"], run: () => done++ },
+  ]);
+  Object.assign(globalThis, { document: { querySelector: () => null } });
+  const press = (tagName: string, defaultPrevented = false): void =>
+    dispatch({
+      key: "Escape",
+      defaultPrevented,
+      target: { tagName, blur: () => blurred++ },
+      preventDefault: () => undefined,
+    } as unknown as KeyboardEvent);
+  press("INPUT");
+  assert.deepEqual([done, blurred], [0, 1]);
+  press("INPUT", true);
+  assert.deepEqual([done, blurred], [0, 1], "the field has used it");
+  press("DIV");
+  assert.deepEqual([done, blurred], [1, 1]);
+  stop();
 });

@@ -118,6 +118,15 @@ assert.equal(
 );
 await press(",");
 assert.equal((await state()).sel, first);
+
+// Escape in the search field is the field's: first its text goes, then the focus; what is selected stays.
+await press("/");
+await page.keyboard.type("kernel");
+await press("Escape");
+assert.equal(await page.locator(".search input").inputValue(), "");
+await press("Escape");
+assert.equal(await page.evaluate(() => document.activeElement === document.body), true);
+assert.equal((await state()).sel, first, "Escape in the field lets nothing go");
 await press("m");
 assert.match((await state()).box, /\+504,k0:0$/, "M frames the slice");
 await press("k");

@@ -4,7 +4,18 @@ import test from "node:test";
 import type { Rank, Session } from "../src/api/types";
 import { captureIds } from "../src/model/captures";
 import { ranks, session } from "../src/model/session";
+import { query } from "../src/model/search";
+import {
+  bottomTab,
+  shownEvents,
+  systemRank,
+  systemView,
+  viewport,
+  type BottomTab,
+} from "../src/model/timeline";
 import { idsOf, keysOf } from "../src/model/url_state";
+import { applyTimelineState, timelineState } from "../src/model/view_state";
+import { part as summary } from "../src/pages/summary_state";
 import {
   addViews,
   lackedBy,
@@ -46,6 +57,52 @@ test("the address: captures stand by what they are, whichever was opened first",
   );
   ranks.set([]);
   session.set(null);
+});
+
+test("the address: the panel below the timeline, its lanes, what is searched for", () => {
+  Object.assign(globalThis, {
+    sessionStorage: { getItem: () => null },
+    fetch: () => Promise.resolve(new Response(JSON.stringify({ total: 0, ranks: [], names: [] }))),
+  });
+  viewport.setExtent(0, 1000);
+  ranks.set([
+    { key: "0123456789abcdef", rank: 0, state: "ready", origin_ns: "5", start: 0, end: 9 } as Rank,
+  ]);
+  assert.deepEqual(timelineState(), {}, "as at first");
+  const said = {
+    panel: "events",
+    events: "0123456789abcdef,4,7",
+    view: "kernels",
+    of: "0123456789abcdef",
+    q: "Mat,Mul %",
+    how: "wr",
+  };
+  applyTimelineState(said);
+  assert.equal(bottomTab.get(), "events" satisfies BottomTab);
+  assert.deepEqual(shownEvents.get(), { rank: "0123456789abcdef", lanes: [4, 7] });
+  assert.equal(systemView.get(), "kernels");
+  assert.equal(systemRank.get(), "0123456789abcdef");
+  assert.deepEqual(query.get(), {
+    text: "Mat,Mul %",
+    matchCase: false,
+    word: true,
+    regex: true,
+    args: false,
+  });
+  assert.deepEqual(timelineState(), said);
+  applyTimelineState({ box: "5+3" });
+  assert.equal(bottomTab.get(), "list", "a box brings its list, as it does when it is drawn");
+  assert.deepEqual(timelineState(), { box: "5+3" });
+  applyTimelineState({});
+  assert.deepEqual(timelineState(), {});
+  ranks.set([]);
+});
+
+test("the address: the range of the grid of ranks", () => {
+  const said = { least: "1.5", most: "8" };
+  summary.write(said);
+  assert.deepEqual(summary.read(), said);
+  summary.write({});
 });
 
 test("saved views: of what is open; a file brings them elsewhere, and nothing twice", () => {

@@ -72,14 +72,16 @@ export const normal = (key: string): string =>
     (_, before: string, letter: string) => before + letter.toLowerCase(),
   );
 
-/** Runs the command of a key; keys typed into fields are left alone. */
+/** Runs the command of a key; keys typed into fields are theirs. Escape leaves the field and nothing else: what is looked at stays. */
 export function dispatch(e: KeyboardEvent): void {
   const target = e.target as HTMLElement | null;
   if (
     target !== null &&
-    (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable) &&
-    e.key !== "Escape"
+    (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable)
   ) {
+    if (e.key === "Escape" && !e.defaultPrevented) {
+      target.blur();
+    }
     return;
   }
   // What lies over the page has the keys, also when the focus is on none of its parts.

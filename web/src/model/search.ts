@@ -29,6 +29,8 @@ export const place = new Atom<number>(-1);
 /** What is wrong with the text, as the server says it. */
 export const mistake = new Atom<string | null>(null);
 export const searching = new Atom<boolean>(false);
+/** The list is of that lane alone. */
+export const foundIn = new Atom<{ rank: string; lane: number } | null>(null);
 /** The list is asked for; the lower panel shows it. */
 export const findOpen = new Atom<boolean>(false);
 
@@ -63,6 +65,16 @@ for (const atom of [box, boxLocked]) {
   });
 }
 
+/** And the ranks: those that are read later are counted, too. */
+let countedRanks = 0;
+const nReady = (): number => ranks.get().filter((r) => r.state === "ready").length;
+ranks.listen(() => {
+  const isReading = ranks.get().some((r) => r.state === "reading" || r.state === "queued");
+  if (query.get().text !== "" && !isReading && nReady() !== countedRanks) {
+    void count();
+  }
+});
+
 export function paramsOf(q: Query): Params {
   return {
     q: q.text,
@@ -77,8 +89,14 @@ export function paramsOf(q: Query): Params {
 /** Counts what matches; an empty text forgets the search. */
 export async function search(next: Query): Promise<void> {
   query.set(next);
-  countedIn = JSON.stringify(lockedSpan());
   place.set(-1);
+  await count();
+}
+
+async function count(): Promise<void> {
+  const next = query.get();
+  countedIn = JSON.stringify(lockedSpan());
+  countedRanks = nReady();
   mistake.set(null);
   running?.abort();
   running = null;

@@ -64,7 +64,13 @@ export const findInCommunication = new Atom<Ref | null>(null);
 /** Instants (marks, waits of no length) are drawn. */
 export const showInstants = new Atom<boolean>(true);
 
-/** The lower panel. */
+/** The lower panel: its tabs, which one is shown, and what the System View shows of which rank. */
+export const BOTTOM_TABS = ["detail", "list", "system", "find", "events", "markers"] as const;
+export type BottomTab = (typeof BOTTOM_TABS)[number];
+export const bottomTab = new Atom<BottomTab>("system");
+/** null: the first that there is. */
+export const systemView = new Atom<string>("overall");
+export const systemRank = new Atom<string | null>(null);
 export const bottomOpen = new Atom<boolean>(true);
 export const bottomHeight = new Atom<number>(
   typeof innerHeight === "number"

@@ -17,9 +17,12 @@ import {
   selected,
   type Box,
 } from "./session";
+import { foundIn, query, search, type Query } from "./search";
 import {
+  BOTTOM_TABS,
   bottomHeight,
   bottomOpen,
+  bottomTab,
   flowKinds,
   followExtent,
   labelWidth,
@@ -27,8 +30,12 @@ import {
   markers,
   rowsMode,
   showInstants,
+  shownEvents,
+  systemRank,
+  systemView,
   viewport,
   windowChanged,
+  type BottomTab,
   type Marker,
 } from "./timeline";
 import { lanesOf, mergeLanes, touchTree, tree, treeChanged, wantLanes } from "./tree";
@@ -180,6 +187,71 @@ function parseMarker(text: string, id: number): Marker | null {
       };
 }
 
+// --- the panel below, and the search -----------------------------------------------------------------------------------
+
+const VIEW = systemView.get();
+
+/** What is selected, or framed, brings its tab to the front. */
+const tabAtFirst = (hasSelected: boolean, hasBox: boolean): BottomTab =>
+  hasSelected ? "detail" : hasBox ? "list" : "system";
+
+function panelState(): ViewState {
+  const events = shownEvents.get();
+  const tab = bottomTab.get();
+  const isFirst = tab === tabAtFirst(selected.get() !== null, box.get() !== null);
+  return {
+    panel: isFirst ? "" : tab,
+    view: systemView.get() === VIEW ? "" : systemView.get(),
+    of: systemRank.get() ?? "",
+    events: events === null ? "" : pack([events.rank, ...events.lanes.map(String)]),
+    ...searchState(),
+  };
+}
+
+/** A letter of each way to search that is on. */
+const WAYS = { c: "matchCase", w: "word", r: "regex", a: "args" } as const;
+const LETTERS = Object.keys(WAYS) as (keyof typeof WAYS)[];
+
+function searchState(): ViewState {
+  const q = query.get();
+  const lane = foundIn.get();
+  return q.text === ""
+    ? {}
+    : {
+        q: q.text,
+        how: LETTERS.filter((letter) => q[WAYS[letter]]).join(""),
+        found: lane === null ? "" : `${lane.rank}:${lane.lane}`,
+      };
+}
+
+const tabOf = (state: ViewState): BottomTab =>
+  BOTTOM_TABS.find((tab) => tab === state.panel) ??
+  tabAtFirst(state.sel !== undefined, state.box !== undefined);
+
+function applyPanel(state: ViewState): void {
+  const [rank, ...lanes] = unpackList(state.events);
+  const numbers = lanes.map(Number).filter(Number.isSafeInteger);
+  shownEvents.set(rank === undefined || numbers.length === 0 ? null : { rank, lanes: numbers });
+  systemView.set(state.view ?? VIEW);
+  systemRank.set(state.of ?? null);
+  bottomTab.set(tabOf(state));
+}
+
+/** Where a rank is read: the server counts in those that are. */
+function applySearch(state: ViewState): void {
+  const at = (state.found ?? "").lastIndexOf(":");
+  foundIn.set(
+    at <= 0 ? null : { rank: state.found.slice(0, at), lane: Number(state.found.slice(at + 1)) },
+  );
+  const how = Object.fromEntries(
+    LETTERS.map((letter) => [WAYS[letter], (state.how ?? "").includes(letter)]),
+  );
+  const wanted = { text: state.q ?? "", ...how } as Query;
+  if (JSON.stringify(wanted) !== JSON.stringify(query.get())) {
+    void search(wanted);
+  }
+}
+
 // --- all ---------------------------------------------------------------------------------------------------------------
 
 /** What waits until a rank is read. */
@@ -219,6 +291,7 @@ export function timelineState(): ViewState {
     put("span", analysed === null ? "" : span(analysed.from, analysed.to));
     put("mark", pack(markers.get().map(markerState)));
   }
+  Object.entries(panelState()).forEach(([key, text]) => put(key, text));
   return state;
 }
 
@@ -243,6 +316,7 @@ export function applyTimelineState(state: ViewState): void {
       : Number(state.bottom) || BOTTOM_PX,
   );
   labelWidth.set(Number(state.names) || LABEL_PX);
+  applyPanel(state);
   touchTree();
   stopWaiting?.();
   stopWaiting = null;
@@ -278,13 +352,16 @@ function settle(): void {
       .filter((m): m is Marker => m !== null),
   );
   listScroll.set(Number(state.y) || 0);
-  applySelected(state.sel);
+  applySelected(state);
+  applySearch(state);
+  bottomTab.set(tabOf(state));
 }
 
-function applySelected(text: string | undefined): void {
-  const at = (text ?? "").lastIndexOf(":");
-  const key = (text ?? "").slice(0, at);
-  const slice = Number((text ?? "").slice(at + 1));
+function applySelected(state: ViewState): void {
+  const text = state.sel ?? "";
+  const at = text.lastIndexOf(":");
+  const key = text.slice(0, at);
+  const slice = Number(text.slice(at + 1));
   if (at <= 0 || !Number.isSafeInteger(slice)) {
     selected.set(null);
     return;
@@ -296,7 +373,10 @@ function applySelected(text: string | undefined): void {
   const take = (): void => {
     void wantLanes(key);
     get<Slice>("slice", { rank: key, slice }).then(
-      (found) => selected.set(found),
+      (found) => {
+        selected.set(found);
+        bottomTab.set(tabOf(state));
+      },
       () => undefined,
     );
   };
@@ -331,6 +411,12 @@ export function listenTimelineState(changed: () => void): () => void {
     labelWidth,
     markers,
     listScroll,
+    bottomTab,
+    systemView,
+    systemRank,
+    shownEvents,
+    query,
+    foundIn,
   ];
   const stops = atoms.map((atom) => atom.listen(changed));
   return () => stops.forEach((stop) => stop());

@@ -16,12 +16,15 @@ export interface State {
   stage: string;
   fold: Fold;
   setup: Setup | null;
-  /** Of the grid of ranks: its figure ("": nobody has chosen), the filter of places, the links that are drawn, the rank that is kept, and where a click goes. */
+  /** Of the grid of ranks: its figure ("": nobody has chosen), the filter of places, the links that are drawn, the rank that is kept, where a click goes,
+   * and the range of its colours, as typed. */
   metric: string;
   where: string;
   links: string;
   at: string;
   goes: (typeof GOES)[number];
+  least: string;
+  most: string;
 }
 
 const FIRST: State = {
@@ -36,6 +39,8 @@ const FIRST: State = {
   links: "pp,dp",
   at: "",
   goes: "timeline",
+  least: "",
+  most: "",
 };
 export const state = new Atom<State>(FIRST);
 
@@ -64,6 +69,8 @@ export const part = {
       links: from.links ?? FIRST.links,
       at: from.at ?? "",
       goes: GOES.find((g) => g === from.goes) ?? "timeline",
+      least: from.least ?? "",
+      most: from.most ?? "",
     }),
 };
 

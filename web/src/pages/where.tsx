@@ -171,7 +171,7 @@ function Choosing({ metric, kinds, isWrong }: ChoosingProps) {
           name: t(`where.of-${group}`),
           options: METRICS[group].map((m) => [m.id, nameOf(m)] as const),
         }))}
-        onChange={(chosen) => change({ metric: chosen })}
+        onChange={(chosen) => change({ metric: chosen, least: "", most: "" })}
       />
       <label title={t("where.filter-hint")}>
         {t("where.filter")}
@@ -225,12 +225,15 @@ function Plot(p: PlotProps) {
     [boxes, written.per],
   );
   const values = shown.map((b) => b.value).filter((v) => v !== undefined);
-  const scale = useScale({
-    least: values.reduce((a, b) => Math.min(a, b), Infinity),
-    most: values.reduce((a, b) => Math.max(a, b), -Infinity),
-    unit: written.unit,
-    text: significant,
-  });
+  const scale = useScale(
+    {
+      least: values.reduce((a, b) => Math.min(a, b), Infinity),
+      most: values.reduce((a, b) => Math.max(a, b), -Infinity),
+      unit: written.unit,
+      text: significant,
+    },
+    [{ least: now.least, most: now.most }, change],
+  );
   const [width] = useState(() => innerWidth - 52 - LIST_PX);
   const room = useMemo(() => roomFor(boxes, width), [boxes, width]);
   const byRank = useMemo(

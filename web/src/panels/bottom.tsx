@@ -2,11 +2,19 @@
 import type { ComponentChild } from "preact";
 import { useEffect } from "preact/hooks";
 import { register } from "../model/commands";
-import { Atom, useAtom } from "../base/atom";
+import { useAtom } from "../base/atom";
 import { followDrag } from "../base/pointer";
 import { counts, findOpen } from "../model/search";
 import { box, selected, wasLedTo } from "../model/session";
-import { bottomHeight, bottomOpen, eventsOf, shownEvents } from "../model/timeline";
+import {
+  BOTTOM_TABS,
+  bottomHeight,
+  bottomOpen,
+  bottomTab,
+  eventsOf,
+  shownEvents,
+  type BottomTab,
+} from "../model/timeline";
 import { language, t, type Word } from "../words";
 import { Detail } from "./detail";
 import { Events } from "./events";
@@ -24,11 +32,7 @@ const TABS = {
   find: { word: "bottom.find", show: () => <Find /> },
   events: { word: "bottom.events", show: () => <Events /> },
   markers: { word: "bottom.markers", show: () => <Markers /> },
-} satisfies Record<string, { word: Word; show: () => ComponentChild }>;
-
-export type BottomTab = keyof typeof TABS;
-export const BOTTOM_TABS = Object.keys(TABS) as BottomTab[];
-export const bottomTab = new Atom<BottomTab>("system");
+} satisfies Record<BottomTab, { word: Word; show: () => ComponentChild }>;
 
 function open(name: BottomTab): void {
   bottomTab.set(name);

@@ -62,15 +62,22 @@ export interface Scale {
 const numberIn = (text: string, otherwise: number): number =>
   text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : otherwise;
 
-/** Values as colours, in a range that the user may narrow. */
-export function useScale(of: ScaleOf): Scale {
+/** As typed; "": as far as the values go. */
+export interface Range {
+  least: string;
+  most: string;
+}
+
+/** Values as colours, in a range that the user may narrow. `kept`: where the page keeps the range. */
+export function useScale(of: ScaleOf, kept?: [Range, (range: Range) => void]): Scale {
   const colours = useColours();
   const ramp = useMemo(
     () =>
       of.isDifference === true ? divergingOf(colours, colours.lanes[2] ?? "") : rampOf(colours),
     [colours, of.isDifference],
   );
-  const [range, setRange] = useState<{ least: string; most: string }>({ least: "", most: "" });
+  const own = useState<Range>({ least: "", most: "" });
+  const [range, setRange] = kept ?? own;
   const low = numberIn(range.least, of.least);
   const high = numberIn(range.most, of.most);
   const isEmpty = of.least > of.most;

@@ -37,6 +37,7 @@ export function Events() {
       params={params}
       title={`${rank.label} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
       name="events"
+      urlKey="events"
     />
   );
 }

@@ -1,7 +1,6 @@
 /** Find: what the search found: names, lanes, and the list of all (T-29, T-30). */
-import { useState } from "preact/hooks";
 import { useAtom } from "../base/atom";
-import { counts, mistake, paramsOf, query, search } from "../model/search";
+import { counts, foundIn, mistake, paramsOf, query, search } from "../model/search";
 import { goto, rankOf } from "../model/session";
 import { laneName } from "../model/shown";
 import { t } from "../words";
@@ -12,7 +11,7 @@ export function Find() {
   const q = useAtom(query);
   const found = useAtom(counts);
   const wrong = useAtom(mistake);
-  const [lane, setLane] = useState<{ rank: string; lane: number } | null>(null);
+  const lane = useAtom(foundIn);
   if (wrong !== null) {
     return (
       <Empty title={t("find.wrong", q.text)}>
@@ -62,7 +61,7 @@ export function Find() {
               type="button"
               class="ref"
               aria-pressed={lane === null}
-              onClick={() => setLane(null)}
+              onClick={() => foundIn.set(null)}
             >
               <span>{t("find.all")}</span>
               <span class="quiet">{found.total}</span>
@@ -76,7 +75,7 @@ export function Find() {
                   class="ref"
                   aria-pressed={lane?.rank === r.rank && lane.lane === number}
                   onClick={() => {
-                    setLane({ rank: r.rank, lane: number });
+                    foundIn.set({ rank: r.rank, lane: number });
                     goto.set({ lane: { rank: r.rank, lane: number } });
                   }}
                 >
@@ -93,6 +92,7 @@ export function Find() {
         params={params}
         title={t("find.found", found.total)}
         name="found"
+        urlKey="found"
       />
     </div>
   );

@@ -6,15 +6,12 @@ import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
 import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
+import { systemRank, systemView } from "../model/timeline";
 import { language, spoken, t, viewTitle } from "../words";
 import { Empty, Loading } from "./empty";
 import { DataTable, type TableRow } from "./table";
 
 const views = new Atom<ViewInfo[] | null>(null);
-/** Which view is shown: kept while other panels are. */
-export const systemView = new Atom<string>("overall");
-export const systemRank = new Atom<string | null>(null);
-
 let isAsked = false;
 
 export function useViews(): ViewInfo[] | null {
@@ -117,6 +114,7 @@ export function SystemView() {
             }}
             title={viewTitle(view)}
             rank={rank.key}
+            urlKey={`system ${view.name}`}
             {...(leaves !== undefined && view.name === "overall"
               ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf }
               : {})}

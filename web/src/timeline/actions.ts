@@ -22,6 +22,7 @@ import {
   addMarker,
   baseSlice,
   eventsOf,
+  systemRank,
   moveWindow,
   removeMarker,
   markers,
@@ -36,7 +37,6 @@ import {
   tree,
   wantAllLanes,
 } from "../model/tree";
-import { systemRank } from "../panels/system";
 import { t } from "../words";
 import { alignStart, alignTo, withOffset, type Placed } from "./alignment";
 import { shiftAt } from "./draw_over";
