@@ -271,6 +271,21 @@ test("rows come as they are needed, and what was there stays until the new order
   ]);
 });
 
+test("filters that the address knows hold from the first rows that are shown", async () => {
+  const asked: string[] = [];
+  const rows = new Rows(
+    (_q, filter, offset) => {
+      asked.push(JSON.stringify(filter));
+      return Promise.resolve({ ...table, total: 1, offset, rows: [["MatMul", 5]] });
+    },
+    () => assert.ok(rows.table === null || asked.length === 2, "nothing else was shown"),
+  );
+  rows.start({ sort: null, filter: { name: "MatMul" } });
+  await new Promise((done) => setTimeout(done, 0));
+  assert.deepEqual(asked, ["{}", '{"name":"MatMul"}']);
+  assert.deepEqual(rows.row(0), ["MatMul", 5]);
+});
+
 test("a tree whose first page is all of it in its own order needs no other", async () => {
   const all = [
     ["a", 1],

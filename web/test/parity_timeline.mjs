@@ -530,6 +530,15 @@ const ITEMS = {
     await v.menuOf(kernel);
     await v.choose("Show in Events View");
     await v.shows(".bottom-body .table", device.name);
+    // Where tables keep to a span the list says so, and gives all of it back.
+    const half = { ...opened, span: `${v.absolute(first, kernels[0].start)}+${kernels[0].dur}` };
+    await v.look(half);
+    await v.laneMenu(await v.row(idOf(device)), "Show in Events View");
+    await v.shows(".bottom-body", "Of a span of");
+    assert.ok((await v.table(".bottom-body")).length < kernels.length);
+    await v.page.getByRole("button", { name: "whole recording" }).click();
+    await v.shows(".bottom-body .table-title", `${kernels.length} rows`);
+    await v.says((s) => s.span === undefined && s.events !== undefined, "of the whole recording");
   },
 
   "hide Python stacks": async () => {

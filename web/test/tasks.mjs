@@ -321,6 +321,14 @@ const TASKS = {
       v.page.waitForEvent("download"),
       v.page.getByText("CSV", { exact: false }).first().click(),
     ]);
+    // The address leads back to the same list.
+    await v.page.waitForTimeout(350);
+    await v.page.reload();
+    await v.ready();
+    const typed = v.page.locator(".bottom-body .grid-filters input").first();
+    await typed.waitFor();
+    assert.equal(await typed.inputValue(), "MatMul");
+    assert.deepEqual(await v.rows(), rows);
     const lines = readFileSync(await file.path(), "utf8")
       .trim()
       .split("\n");

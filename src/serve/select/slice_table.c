@@ -16,7 +16,7 @@ enum { C_NAME, C_START, C_DURATION, C_LANE, C_ROW, C_KIND, C_CATEGORY, N_FIXED }
 
 static const ps_column FIXED[N_FIXED] = {
     {.name = "name", .type = PS_COL_TEXT},
-    {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
+    {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     {.name = "duration", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     {.name = "lane", .type = PS_COL_TEXT},
     {.name = "row", .type = PS_COL_INT},

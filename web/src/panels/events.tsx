@@ -1,11 +1,12 @@
 /** Events View: all slices of the lanes that were asked for (T-75). */
 import { useAtom } from "../base/atom";
 import { list } from "../api/client";
-import { analysisSpan, rankOf, shiftOf } from "../model/session";
+import { analysisSpan, rankOf } from "../model/session";
 import { laneName } from "../model/shown";
 import { shownEvents } from "../model/timeline";
 import { t } from "../words";
 import { Empty } from "./empty";
+import { SpanNote, spanParams } from "./system";
 import { DataTable } from "./table";
 
 export function Events() {
@@ -19,7 +20,6 @@ export function Events() {
       </Empty>
     );
   }
-  const shift = shiftOf(rank);
   const names = of.lanes
     .slice(0, 3)
     .map((lane) => laneName(of.rank, lane))
@@ -27,17 +27,18 @@ export function Events() {
   const params = {
     rank: of.rank,
     lanes: list(of.lanes),
-    ...(span !== null
-      ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) }
-      : {}),
+    ...spanParams(span, rank),
   };
   return (
-    <DataTable
-      path="slices"
-      params={params}
-      title={`${rank.label} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
-      name="events"
-      urlKey="events"
-    />
+    <div class="events">
+      <SpanNote />
+      <DataTable
+        path="slices"
+        params={params}
+        title={`${rank.label} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
+        name="events"
+        urlKey="events"
+      />
+    </div>
   );
 }

@@ -1,8 +1,9 @@
 /** System View: what the program works out of one rank, for all of its time or for a span (T-32, T-60 to T-68). */
 import { useEffect, useState } from "preact/hooks";
 import { get, type Params } from "../api/client";
-import type { ViewInfo } from "../api/types";
+import type { Rank, ViewInfo } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
+import type { Ns } from "../base/ns";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
 import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
@@ -31,6 +32,27 @@ export function useViews(): ViewInfo[] | null {
   return known;
 }
 
+/** That tables keep to a span, and the way back to all. */
+export function SpanNote() {
+  const span = useAtom(analysisSpan);
+  return span === null ? null : (
+    <p class="system-span">
+      {t("system.span", duration(span.to - span.from))}{" "}
+      <button type="button" onClick={() => analysisSpan.set(null)}>
+        {t("system.remove-span")}
+      </button>
+    </p>
+  );
+}
+
+/** The span in the time of a rank, as routes take it; nothing where all is meant. */
+export function spanParams(span: { from: Ns; to: Ns } | null, rank: Rank): Params {
+  const shift = shiftOf(rank);
+  return span === null
+    ? {}
+    : { from: Math.round(span.from - shift), to: Math.round(span.to - shift) };
+}
+
 export function SystemView() {
   useAtom(language);
   const known = useViews();
@@ -54,13 +76,7 @@ export function SystemView() {
     (v) => v.tab === "timeline" && v.of === "rank" && !v.params.includes("leaf"),
   );
   const leaves = known.find((v) => v.tab === "timeline" && v.params.includes("leaf"));
-  const shift = shiftOf(rank);
-  const params: Params = {
-    rank: rank.key,
-    ...(span !== null
-      ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) }
-      : {}),
-  };
+  const params: Params = { rank: rank.key, ...spanParams(span, rank) };
   const view = offered.find((v) => v.name === name) ?? offered[0];
   const pick = (row: TableRow): void =>
     setLeaf(row.get("path") === null ? null : String(row.get("path")));
@@ -79,14 +95,7 @@ export function SystemView() {
             </select>
           </label>
         )}
-        {span !== null && (
-          <p class="system-span">
-            {t("system.span", duration(span.to - span.from))}{" "}
-            <button type="button" onClick={() => analysisSpan.set(null)}>
-              {t("system.remove-span")}
-            </button>
-          </p>
-        )}
+        <SpanNote />
         <ul role="tablist" aria-orientation="vertical">
           {offered.map((v) => (
             <li key={v.name}>

@@ -376,16 +376,22 @@ export class Rows {
   }
 
   private take(chunk: number, table: Table): void {
+    if (this.columns.length === 0) {
+      // What is typed into filters is understood by the columns that they are of.
+      this.columns = columnsOf(table);
+      this.hasUnits = table.rows.length > 0;
+      if (Object.keys(filterOf(this.query, this.columns).values).length > 0) {
+        this.start(this.query);
+        return;
+      }
+    }
     if (this.fresh) {
       this.fresh = false;
       this.chunks.clear();
     }
     const names = (of: Table): string => of.columns.map((c) => c.join()).join(";");
-    if (
-      this.table === null ||
-      names(this.table) !== names(table) ||
-      (this.columns.length > 0 && this.loaded().length === 0 && chunk === 0 && !this.hasUnits)
-    ) {
+    const isOther = this.table !== null && names(this.table) !== names(table);
+    if (isOther || (!this.hasUnits && chunk === 0 && this.loaded().length === 0)) {
       this.columns = columnsOf(table);
       this.hasUnits = table.rows.length > 0;
     }
