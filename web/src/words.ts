@@ -171,6 +171,7 @@ const WORDS = {
   "table.jump": ["Show in the timeline", "在时间线中显示"],
   "table.open": ["Open", "展开"],
   "table.close": ["Close", "收起"],
+  "table.deep": ["Shift: with all below", "Shift：含全部下级"],
   // --- timeline ------------------------------------------------------------------------------------------------------
   "timeline.lanes": ["Lanes", "泳道"],
   "timeline.plot": ["Slices of all lanes over time", "各泳道切片随时间的分布"],

@@ -27,6 +27,9 @@ import {
   tabbedOf,
   treeOf,
   treeOrder,
+  closedAtFirst,
+  indentOf,
+  rowsAbove,
   type Query,
 } from "../src/panels/table_model";
 import { isLongName } from "../src/panels/table_row";
@@ -269,6 +272,24 @@ test("rows come as they are needed, and what was there stays until the new order
     [400, undefined],
     [0, "total"],
   ]);
+});
+
+test("of a long tree the heaviest path is open at first; deep rows keep their names in sight", () => {
+  // a (0) > b (1) > c (2); beside b the heavier d (3) > e (4); then fifty alone
+  const rows: Cell[][] = [
+    ["a", 9, 0],
+    ["b", 3, 1],
+    ["c", 3, 2],
+    ["d", 6, 1],
+    ["e", 6, 2],
+    ...Array.from({ length: 50 }, (_, i): Cell[] => [`x${i}`, 1, 0]),
+  ];
+  const tree = treeOf(rows, 2);
+  assert.deepEqual([...closedAtFirst(tree, 1)], [1], "b is closed, a and d are open");
+  assert.deepEqual([...closedAtFirst(treeOf(rows.slice(0, 5), 2), 1)], [], "a short one is open");
+  assert.deepEqual(rowsAbove(tree, 4), [3, 0]);
+  assert.ok(indentOf(2) > indentOf(1) && indentOf(12) > indentOf(11));
+  assert.ok(indentOf(100) <= 200);
 });
 
 test("filters that the address knows hold from the first rows that are shown", async () => {

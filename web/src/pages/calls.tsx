@@ -245,6 +245,11 @@ function Pictured({ state, rank, cluster, nodes, table, params }: Pictured) {
           title={t("calls.table")}
           name={`calls ${state.by}`}
           hidden={["node", "parent", "slice", "longestStartNs"]}
+          tree={{
+            heaviest: [`${time} total`, `${time}TotalNs`],
+            key: "node",
+            chosen: nodes[chosen].id,
+          }}
           isMarked={(row) => row.get("node") === nodes[chosen].id}
           onRow={(row) => lookAt({ chosen: Number(row.get("node")) })}
           bars={{ "device total": "--computing", deviceTotalNs: "--computing" }}

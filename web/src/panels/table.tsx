@@ -115,7 +115,7 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
   const asked = useQuery(options);
   const rows = useMemo(() => new Rows(source.rows, () => redraw(0)), [source]);
   const tree = useTree(source, rows, options.isPlain === true);
-  const shown = useShownRows(tree, rows, asked.query);
+  const shown = useShownRows(tree, rows, asked.query, options);
   const scroller = useMemo(() => new Scroller(() => redraw(0)), []);
   const cursor = useCursor(shown.total, (i) =>
     scroller.reveal(i * ROW_PX, (i + 1) * ROW_PX, box.current),
@@ -129,6 +129,14 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
     scroller.toTop(box.current);
     return () => rows.stop();
   }, [rows, tree === null ? asked.query : null]);
+  const brought = useRef<Cell>(null);
+  useEffect(() => {
+    const wanted = options.tree?.chosen ?? null;
+    if (shown.chosen >= 0 && brought.current !== wanted) {
+      brought.current = wanted;
+      scroller.reveal(shown.chosen * ROW_PX, (shown.chosen + 1) * ROW_PX, box.current);
+    }
+  }, [shown.chosen, options.tree?.chosen]);
   useEffect(() => {
     if (rows.table !== null) {
       options.onTable?.(rows.table);
@@ -367,7 +375,7 @@ function SeenRows(state: GridState) {
           most={most}
           onClick={(extend) => click(i, extend)}
           onOpen={() => act(state, i, "open")}
-          onToggle={(open) => shown.toggle(i, open)}
+          onToggle={(open, isDeep) => shown.toggle(i, open, isDeep)}
         />
       ))}
     </>

@@ -6,7 +6,7 @@ import { rankOf } from "../model/session";
 import { cellWord, columnWord } from "../words";
 import { columnHint } from "../words/hints";
 import { fit, measure } from "./table_layout";
-import { endOf, type Column, type Rows } from "./table_model";
+import { endOf, levelColumn, type Column, type Rows } from "./table_model";
 import type { TableOptions } from "./table_options";
 
 const LEAD_PX = 28;
@@ -81,6 +81,7 @@ export function useColumns(
         rows.loaded().slice(0, MEASURED_ROWS),
         (column) => headOf(column, options),
         cellText,
+        rows.table === null || options.isPlain === true ? -1 : levelColumn(rows.table),
       ),
     [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined],
   );

@@ -1,13 +1,17 @@
 /** Widths of columns, and scrolling through more rows than a browser has pixels for. */
 import { context, FONT } from "../base/dom";
 import type { Cell } from "../api/types";
-import type { Column } from "./table_model";
+import { indentOf, type Column } from "./table_model";
 
 export const ROW_PX = 24;
 /** Browsers clip elements somewhere above 16 million pixels. */
 const MOST_PX = 8_000_000;
 const PADDING = 17;
+/** Of the button that opens a row of a tree, or its place. */
+export const TWIG_PX = 20;
 const MOST_TEXT = 360;
+/** More for names that are indented. */
+const MOST_INDENT = 140;
 
 let pen: CanvasRenderingContext2D | null = null;
 
@@ -17,13 +21,17 @@ function widthOf(text: string): number {
   return pen.measureText(text).width;
 }
 
-/** What each column needs, by name. */
+/** What each column needs, by name. `level`: the place of the column that says how deep a row is, where they are a tree. */
 export function measure(
   columns: Column[],
   sample: Cell[][],
   headOf: (column: Column) => string,
   text: (cell: Cell, column: Column) => string,
+  level = -1,
 ): Map<string, number> {
+  const label = level < 0 ? undefined : columns.find((c) => !c.isNumber);
+  const beside = (row: Cell[], column: Column): number =>
+    column === label ? indentOf(Number(row[level])) + TWIG_PX : 0;
   return new Map(
     columns.map((column) => {
       const head =
@@ -32,12 +40,13 @@ export function measure(
         22;
       const most = Math.max(
         head,
-        ...sample.map((row) => widthOf(text(row[column.index] ?? null, column).slice(0, 80))),
+        ...sample.map(
+          (row) =>
+            beside(row, column) + widthOf(text(row[column.index] ?? null, column).slice(0, 80)),
+        ),
       );
-      return [
-        column.name,
-        Math.ceil(Math.max(56, Math.min(column.isNumber ? 240 : MOST_TEXT, most + PADDING))),
-      ];
+      const limit = column.isNumber ? 240 : MOST_TEXT + (column === label ? MOST_INDENT : 0);
+      return [column.name, Math.ceil(Math.max(56, Math.min(limit, most + PADDING)))];
     }),
   );
 }

@@ -135,6 +135,47 @@ export function treeOf(rows: Cell[][], level: number): TreeRow[] {
   return out;
 }
 
+/** Rows that are looked over without scrolling far: a tree of so many is open. */
+const SHORT_TREE = 40;
+
+/** What is closed of a long tree before anybody has opened or closed a row: everything beside the heaviest path by that column. */
+export function closedAtFirst(tree: TreeRow[], by: number): ReadonlySet<number> {
+  if (tree.length <= SHORT_TREE || by < 0) {
+    return new Set();
+  }
+  const heaviest = new Map<number, number>();
+  const weight = (i: number): number => Number(tree[i].cells[by] ?? 0);
+  tree.forEach(({ parent }, i) => {
+    const most = heaviest.get(parent);
+    if (most === undefined || weight(i) > weight(most)) {
+      heaviest.set(parent, i);
+    }
+  });
+  const closed = new Set(tree.flatMap((row, i) => (row.hasChildren ? [i] : [])));
+  for (let at = heaviest.get(-1); at !== undefined; at = heaviest.get(at)) {
+    closed.delete(at);
+  }
+  return closed;
+}
+
+/** The rows that a row lies in, from the nearest out. */
+export function rowsAbove(tree: TreeRow[], at: number): number[] {
+  const out: number[] = [];
+  for (let up = tree[at]?.parent ?? -1; up >= 0; up = tree[up].parent) {
+    out.push(up);
+  }
+  return out;
+}
+
+const INDENT_PX = 16;
+const DEEP = 8;
+const DEEP_PX = 4;
+const MOST_DEEP = 16;
+
+/** How far a row of a tree is indented: less for each level of those that lie deep, so that their names stay in sight. */
+export const indentOf = (depth: number): number =>
+  Math.min(depth, DEEP) * INDENT_PX + Math.max(0, Math.min(depth - DEEP, MOST_DEEP)) * DEEP_PX;
+
 /** What is seen of a tree: siblings in order, a row that the filter keeps with all above it, nothing below a closed one.
  * Gives places in `tree`. */
 export function treeOrder(

@@ -48,6 +48,8 @@ export interface TableOptions {
   maxRows?: number;
   /** Every column is shown, by the name that it has, and none makes a tree. */
   isPlain?: boolean;
+  /** Of a long tree the path that has most of that column is open at first; the row in which `key` is `chosen` always is in an open branch. */
+  tree?: { heaviest: string[]; key: string; chosen: Cell };
   /** How rows lead to the timeline where no column `slice` says it. */
   jump?: TableJump;
   /** Tells the page what came. */

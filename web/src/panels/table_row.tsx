@@ -4,15 +4,13 @@ import { t } from "../words";
 import { cellHint } from "../words/hints";
 import { Icon } from "./icons";
 import { cellText } from "./table_columns";
-import type { Column } from "./table_model";
+import { TWIG_PX } from "./table_layout";
+import { indentOf, type Column } from "./table_model";
 import type { TableOptions, TableRow } from "./table_options";
 import type { Branch } from "./table_tree";
 
 /** A text that may not fit is said on hover. */
 const LONG_TEXT = 12;
-const INDENT_PX = 16;
-/** Of the button, or its place, beside what is indented. */
-const TWIG_PX = 20;
 
 export interface GridRowProps {
   row: TableRow | null;
@@ -30,7 +28,7 @@ export interface GridRowProps {
   most: Map<number, number>;
   onClick: (extend: boolean) => void;
   onOpen: () => void;
-  onToggle: (open: boolean) => void;
+  onToggle: (open: boolean, isDeep?: boolean) => void;
 }
 
 export function GridRow(p: GridRowProps) {
@@ -97,7 +95,7 @@ interface GridCellProps {
   most: number;
   /** Of the cell that names the row of a tree. */
   branch: Branch | null;
-  onToggle: (open: boolean) => void;
+  onToggle: (open: boolean, isDeep?: boolean) => void;
 }
 
 function GridCell({ row, table, column, bar, most, branch, onToggle }: GridCellProps) {
@@ -121,7 +119,7 @@ function GridCell({ row, table, column, bar, most, branch, onToggle }: GridCellP
       {branch !== null && <Twig branch={branch} onToggle={onToggle} />}
       {branch !== null ? (
         <span class="tree-text">
-          <Name text={text} beside={branch.row.depth * INDENT_PX + TWIG_PX} />
+          <Name text={text} beside={indentOf(branch.row.depth) + TWIG_PX} />
         </span>
       ) : (
         <Name text={text} beside={0} />
@@ -153,18 +151,20 @@ function Name({ text, beside }: { text: string; beside: number }) {
   );
 }
 
-/** How deep the row is in its tree, and the button that opens it. */
-function Twig({ branch, onToggle }: { branch: Branch; onToggle: (open: boolean) => void }) {
+/** How deep the row is in its tree, and the button that opens it; with Shift all that is below. */
+function Twig({ branch, onToggle }: Pick<GridCellProps, "onToggle"> & { branch: Branch }) {
+  const word = t(branch.isOpen ? "table.close" : "table.open");
   return (
     <>
-      <i class="indent" style={{ width: `${branch.row.depth * INDENT_PX}px` }} />
+      <i class="indent" style={{ width: `${indentOf(branch.row.depth)}px` }} />
       {branch.row.hasChildren ? (
         <button
           type="button"
           class="flat tiny"
           tabIndex={-1}
-          aria-label={branch.isOpen ? t("table.close") : t("table.open")}
-          onClick={(e) => (e.stopPropagation(), onToggle(!branch.isOpen))}
+          aria-label={word}
+          title={`${word} (${t("table.deep")})`}
+          onClick={(e) => (e.stopPropagation(), onToggle(!branch.isOpen, e.shiftKey))}
         >
           <Icon name={branch.isOpen ? "down" : "right"} />
         </button>

@@ -2,8 +2,18 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Cell } from "../api/types";
 import { fail } from "../model/notices";
-import { levelColumn, treeOf, treeOrder, type Query, type Rows, type TreeRow } from "./table_model";
-import type { TableRow } from "./table_options";
+import {
+  closedAtFirst,
+  filterOf,
+  levelColumn,
+  rowsAbove,
+  treeOf,
+  treeOrder,
+  type Query,
+  type Rows,
+  type TreeRow,
+} from "./table_model";
+import type { TableOptions, TableRow } from "./table_options";
 import { everyRow, type TableSource } from "./table_source";
 
 const MAX_TREE = 200_000;
@@ -20,11 +30,48 @@ export interface ShownRows {
   cells: (i: number) => Cell[] | undefined;
   row: (i: number) => TableRow | null;
   branch: (i: number) => Branch | null;
-  toggle: (i: number, open: boolean) => void;
+  /** `isDeep`: and everything below it. */
+  toggle: (i: number, open: boolean, isDeep?: boolean) => void;
+  /** Where the chosen row of a tree is; -1: there is none. */
+  chosen: number;
 }
 
-export function useShownRows(tree: TreeRow[] | null, rows: Rows, query: Query): ShownRows {
-  const [closed, setClosed] = useState<ReadonlySet<number>>(new Set());
+/** What the user opened or closed of a tree; the rest is as it was at first. */
+interface Touched {
+  of: TreeRow[] | null;
+  open: ReadonlyMap<number, boolean>;
+}
+
+export function useShownRows(
+  tree: TreeRow[] | null,
+  rows: Rows,
+  query: Query,
+  options: Pick<TableOptions, "tree">,
+): ShownRows {
+  const [touched, setTouched] = useState<Touched>({ of: null, open: new Map() });
+  const first = useMemo(() => firstOf(tree, rows, options.tree), [tree, rows.columns]);
+  const chosen = useMemo(
+    () => chosenIn(tree, rows, options.tree),
+    [tree, rows.columns, options.tree?.chosen],
+  );
+  const touch = (now: ReadonlyMap<number, boolean>): void =>
+    setTouched((before) => ({
+      of: tree,
+      open: new Map(before.of === tree ? [...before.open, ...now] : now),
+    }));
+  useEffect(() => {
+    if (tree !== null && chosen >= 0) {
+      touch(new Map(rowsAbove(tree, chosen).map((at) => [at, true])));
+    }
+  }, [tree, chosen]);
+  // What a filter looks for lies anywhere.
+  const isSought = Object.keys(filterOf(query, rows.columns).values).length > 0;
+  const closed = useMemo(() => {
+    const own = touched.of === tree ? [...touched.open] : [];
+    const out = new Set(isSought ? [] : first);
+    own.forEach(([at, isOpen]) => (isOpen ? out.delete(at) : out.add(at)));
+    return out;
+  }, [first, touched, tree, isSought]);
   const order = useMemo(
     () => (tree === null ? null : treeOrder(tree, rows.columns, query, closed)),
     [tree, rows.columns, query, closed],
@@ -38,13 +85,40 @@ export function useShownRows(tree: TreeRow[] | null, rows: Rows, query: Query): 
     row: (i) => rowOf(cells(i), rows),
     branch: (i) =>
       order === null ? null : { row: tree![order[i]], isOpen: !closed.has(order[i]) },
-    toggle: (i, open) => {
+    toggle: (i, open, isDeep = false) => {
       const at = order?.[i];
       if (at !== undefined && tree![at].hasChildren) {
-        setClosed(toggled(closed, at, !open));
+        touch(new Map((isDeep ? branchOf(tree!, at) : [at]).map((row) => [row, open])));
       }
     },
+    chosen: chosen < 0 || order === null ? -1 : order.indexOf(chosen),
   };
+}
+
+const indexOf = (rows: Rows, name: string): number =>
+  rows.columns.find((c) => c.name === name)?.index ?? -1;
+
+function firstOf(
+  tree: TreeRow[] | null,
+  rows: Rows,
+  of: TableOptions["tree"],
+): ReadonlySet<number> {
+  const by = (of?.heaviest ?? []).map((name) => indexOf(rows, name)).find((at) => at >= 0);
+  return tree === null ? new Set() : closedAtFirst(tree, by ?? -1);
+}
+
+function chosenIn(tree: TreeRow[] | null, rows: Rows, of: TableOptions["tree"]): number {
+  const key = of === undefined ? -1 : indexOf(rows, of.key);
+  return tree === null || key < 0 ? -1 : tree.findIndex((row) => row.cells[key] === of!.chosen);
+}
+
+/** A row and all below it: they follow it. */
+function branchOf(tree: TreeRow[], at: number): number[] {
+  const out = [at];
+  for (let i = at + 1; i < tree.length && tree[i].depth > tree[at].depth; i++) {
+    out.push(i);
+  }
+  return out;
 }
 
 function rowOf(cells: Cell[] | undefined, rows: Rows): TableRow | null {
@@ -54,16 +128,6 @@ function rowOf(cells: Cell[] | undefined, rows: Rows): TableRow | null {
         cells,
         get: (column) => cells[rows.columns.find((c) => c.name === column)?.index ?? -1] ?? null,
       };
-}
-
-function toggled(closed: ReadonlySet<number>, at: number, close: boolean): ReadonlySet<number> {
-  const next = new Set(closed);
-  if (close) {
-    next.add(at);
-  } else {
-    next.delete(at);
-  }
-  return next;
 }
 
 /** All rows of a tree, once the first page shows that it is one; where that page is all of it, nothing more is asked for. */
