@@ -5,7 +5,8 @@ import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
 import { targetAt, targetOf } from "../src/pipeline/targets";
 import { at, makeScene } from "../src/pipeline/scene";
-import { mix, pixel, textOn } from "../src/base/theme";
+import { everyNth } from "../src/base/pen";
+import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
 import { Viewport, WITHIN } from "../src/base/viewport";
@@ -547,6 +548,25 @@ test("colours", () => {
   assert.equal(mix(pixel("#204060"), pixel("#ffffff"), 1), pixel("#204060"));
   assert.equal(textOn("#195283"), "#ffffff");
   assert.equal(textOn("#f3e4a1"), "#14181d");
+});
+
+test("text on any cell of a matrix can be read, and labels stand wherever there is room", () => {
+  const light = { panel: "#f6f7f9", accent: "#2f6bd0", ink: "#14181d" };
+  const dark = { panel: "#1c2127", accent: "#6fa2f5", ink: "#e8ebee" };
+  for (const theme of [light, dark]) {
+    for (const ground of [...rampOf(theme), ...divergingOf(theme, "#c2303f")]) {
+      const found = contrast(textOn(ground), ground);
+      assert.ok(found >= 4.5, `${textOn(ground)} on ${ground}: ${found.toFixed(2)}`);
+    }
+  }
+  for (let grey = 0; grey < 256; grey++) {
+    const ground = `#${grey.toString(16).padStart(2, "0").repeat(3)}`;
+    assert.ok(contrast(textOn(ground), ground) >= 4.5, ground);
+  }
+  assert.deepEqual(
+    [everyNth(20, 18), everyNth(18, 18), everyNth(17, 18), everyNth(1, 18)],
+    [1, 1, 2, 18],
+  );
 });
 
 test("tables of a chart: rows of what is shown, and which pipeline a row is of where several stand together", () => {

@@ -168,6 +168,10 @@ export class SvgPen implements Pen {
   }
 }
 
+/** Of labels beside equal cells every n-th is written: all, where there is room for each. */
+export const everyNth = (cellPx: number, labelPx: number): number =>
+  Math.max(1, Math.ceil(labelPx / Math.max(cellPx, 1e-3)));
+
 /** The end of a text that does not fit is left out. */
 export function cut(pen: Pen, text: string, room: number, size = SIZE): string {
   if (pen.widthOf(text, size) <= room) {

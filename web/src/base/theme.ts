@@ -88,8 +88,17 @@ export function divergingOf(colours: Pick<Theme, "panel" | "accent">, more: stri
 export const INK = "#14181d";
 export const WHITE = "#ffffff";
 
-/** Ink or white, whichever is easier to read on `background`. */
+const BLACK = "#000000";
+/** Of WCAG for text of this size. */
+export const LEAST_CONTRAST = 4.5;
+
+export function contrast(one: string, other: string): number {
+  const [a, b] = [luminance(one) + 0.05, luminance(other) + 0.05];
+  return Math.max(a, b) / Math.min(a, b);
+}
+
+/** Ink or white, whichever is easier to read on `background`; black on grounds in the middle, on which neither is easy to read. */
 export function textOn(background: string): string {
-  const ground = luminance(background) + 0.05;
-  return 1.05 / ground >= ground / (luminance(INK) + 0.05) ? WHITE : INK;
+  const [ink, white] = [contrast(INK, background), contrast(WHITE, background)];
+  return Math.max(ink, white) < LEAST_CONTRAST ? BLACK : white >= ink ? WHITE : INK;
 }

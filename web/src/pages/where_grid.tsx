@@ -1,6 +1,6 @@
 /** The ranks of a job where they stand, each coloured by a figure; lines join those that talk to one another. */
 import { useMemo } from "preact/hooks";
-import type { Pen } from "../base/pen";
+import { everyNth, type Pen } from "../base/pen";
 import { textOn, type ViewerTheme } from "../base/theme";
 import type { Scale } from "../panels/chart_heat";
 import { Drawing, type Hit, type Size } from "../panels/drawing";
@@ -189,14 +189,14 @@ function neighbour(
 function drawAxes(pen: Pen, grid: Grid, dims: GridDims, theme: ViewerTheme): void {
   const quiet = { fill: theme.quiet };
   const band = grid.lines * grid.cell + grid.stageGap;
-  const every = Math.max(1, Math.ceil(13 / band));
+  const every = everyNth(band, 13);
   for (let pp = 0; dims.pp > 1 && pp < dims.pp; pp += every) {
     const middle = TOP + pp * band + (band - grid.stageGap) / 2;
     pen.text(LEFT - 8, middle, t("where.stage", pp), { ...quiet, align: "right" });
   }
   const block = grid.inner * grid.cell + grid.gap;
   const widest = pen.widthOf(t("where.replica", dims.dp - 1)) + 8;
-  const apart = Math.max(1, Math.ceil(widest / block));
+  const apart = everyNth(block, widest);
   for (let dp = 0; dims.dp > 1 && grid.lines === 1 && dp < dims.dp; dp += apart) {
     pen.text(LEFT + dp * block, TOP - 10, t("where.replica", dp), quiet);
   }

@@ -2,9 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { divergingOf, rampOf, textOn, type ViewerTheme } from "../base/theme";
-import { cut, type Pen } from "../base/pen";
+import { cut, everyNth, type Pen } from "../base/pen";
 import { t } from "../words";
 import { Drawing, useColours, type Hit, type Size } from "./drawing";
+
+/** Of labels: a line, and what stays free between two. */
+const LINE_PX = 13;
+const APART_PX = 4;
 
 export interface HeatCell {
   row: number;
@@ -151,11 +155,8 @@ export function HeatMap(p: HeatMapProps) {
     const gap = cell > 6 ? 1 : 0;
     pen.text(left, 9, `${p.columnAxis} →`, { fill: theme.quiet });
     pen.text(10, top, `${p.rowAxis} →`, { fill: theme.quiet, turn: 90 });
-    const every = Math.max(1, Math.ceil(16 / cell));
-    const across = Math.max(
-      1,
-      Math.ceil((Math.max(...p.columns.map((c) => pen.widthOf(c)), 0) + 8) / cell),
-    );
+    const every = everyNth(cell, LINE_PX);
+    const across = everyNth(cell, Math.max(...p.columns.map((c) => pen.widthOf(c)), 0) + APART_PX);
     for (let c = 0; c < p.columns.length; c += across) {
       pen.text(
         left + (c + 0.5) * cell,
