@@ -12,7 +12,7 @@ import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
 import { opOf } from "../src/pages/pipeline_jump";
-import { chosenRows, replayOf } from "../src/pages/pipeline_tables";
+import { chosenRows, pathTable, replayOf } from "../src/pages/pipeline_tables";
 
 const choice = { pipeline: 0, step: 0, byPhase: false };
 
@@ -621,6 +621,47 @@ test("tables of a chart: rows of what is shown, and which pipeline a row is of w
     [1, 0, 0],
     [2, 0, 0],
   ]);
+});
+
+test("the links of the critical path: where each is, and all of them are the step", () => {
+  const ranks = [
+    { rank: 0, stage: 0, pipeline: 0, isTold: true },
+    { rank: 4, stage: 1, pipeline: 0, isTold: true },
+  ];
+  const chart = chartOf(
+    [
+      { rank: 0, step: 1, start: 100, end: 200, name: "0" },
+      { rank: 0, step: 1, start: 200, end: 300, name: "1" }, // not on the path
+      { rank: 1, step: 1, start: 190, end: 350, name: "0" }, // began before its input was there
+      { rank: 1, step: 1, start: 360, end: 400, name: "0B" },
+    ],
+    ranks,
+  );
+  chart.path = Uint32Array.from([3, 2, 0]);
+  const table = pathTable(chart, 1, null, (kind) => `kind ${kind}`);
+  assert.deepEqual(
+    table.columns.map(([name]) => name),
+    ["stage", "rank", "op", "kind", "start", "computing", "waiting before", "row"],
+  );
+  assert.deepEqual(table.rows, [
+    [0, 0, "0", "kind 0", 0, 100, 0, 0],
+    [1, 4, "0", "kind 0", 90, 150, 0, 2],
+    [1, 4, "0B", "kind 0", 260, 40, 10, 3],
+  ]);
+  const sum = table.rows.reduce((all, row) => all + Number(row[5]) + Number(row[6]), 0);
+  assert.equal(sum, 300, "the whole of the step");
+  assert.deepEqual(pathTable(chart, null, null, String).rows[1], [
+    1,
+    1,
+    4,
+    "0",
+    "0",
+    90,
+    150,
+    0,
+    2,
+  ]);
+  assert.deepEqual(pathTable(chart, 2, null, String).rows, []);
 });
 
 test("a row of other schedules lays below what its figures are of", () => {

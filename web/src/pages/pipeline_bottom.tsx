@@ -5,14 +5,18 @@ import { register } from "../model/commands";
 import { Atom, useAtom } from "../base/atom";
 import { followDrag } from "../base/pointer";
 import { Empty } from "../panels/empty";
+import { session } from "../model/session";
 import { Icon } from "../panels/icons";
 import { LocalTable, type TableRow } from "../panels/table";
-import { t, type Word } from "../words";
+import type { TableJump } from "../panels/table_options";
+import { language, t, type Word } from "../words";
 import "../panels/panels.css";
 import { SimulateForm } from "./pipeline_form";
+import { jump } from "./pipeline_jump";
 import { JobForm } from "./pipeline_job";
 import { choice, failure, form, loaded, simulated, under } from "./pipeline_state";
-import { chosenRows, replayOf } from "./pipeline_tables";
+import { chosenRows, pathTable, replayOf } from "./pipeline_tables";
+import { chartWords } from "./pipeline_words";
 
 const TABS = {
   stages: "pipeline.tab-stages",
@@ -133,12 +137,49 @@ export function Bottom() {
 
 const BODIES: Record<Tab, () => ComponentChild> = {
   stages: () => <Rows of="PipelineBubble" />,
-  path: () => <Rows of="PipelineStep" />,
+  path: () => <Path />,
   waits: () => <Rows of="PipelineWaits" />,
   others: () => <Rows of="PipelineReplay" />,
   simulate: () => <SimulateForm />,
   job: () => <JobForm />,
 };
+
+/** How long the path is, and its links: at which stage and rank each is. A row leads to its block in the timeline. */
+function Path() {
+  const now = useAtom(loaded);
+  const known = useAtom(session);
+  const { step, pipeline } = useAtom(choice);
+  const all = useAtom(allRows);
+  const spoken = useAtom(language);
+  const links = useMemo(() => {
+    const kinds = known === null ? [] : chartWords(known).kinds;
+    return now === null || now.chart.path.length === 0
+      ? null
+      : pathTable(now.chart, all ? null : step, all ? null : pipeline, (k) => kinds[k]?.[1] ?? "");
+  }, [now, known, step, pipeline, all, spoken]);
+  const leads: TableJump = {
+    isThere: true,
+    can: () => true,
+    to: (row) => {
+      const op = Number(row.get("row"));
+      const { rank, start, end } = now!.chart;
+      void jump(now!, rank[op], op, start[op], end[op]);
+    },
+  };
+  return (
+    <div class="split">
+      {links !== null && (
+        <LocalTable
+          key={`path ${step} ${pipeline} ${all}`}
+          table={links}
+          title={t("pipeline.links")}
+          jump={leads}
+        />
+      )}
+      <Rows of="PipelineStep" />
+    </div>
+  );
+}
 
 function Rows({ of }: { of: string }) {
   const now = useAtom(loaded);

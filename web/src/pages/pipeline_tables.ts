@@ -59,6 +59,81 @@ export function chosenRows(
   return { ...table, columns, rows, total: rows.length, offset: 0 };
 }
 
+/** The links of the critical path as the chart has them, each with the place that it is at: what ran there, how long of it decided the step, and what was
+ * waited before it. Times count from the step's start; together they are the whole of it (src/analyze/pipeline/bubble.c, walk_critical_path). */
+export function pathTable(
+  chart: Chart,
+  step: number | null,
+  pipeline: number | null,
+  kindOf: (kind: number) => string,
+): Table {
+  const several = pipeline === null && pipelinesOf(chart).length > 1;
+  const rows: Cell[][] = [];
+  const paths = new Map<string, number[]>();
+  for (const op of chart.path) {
+    const key = `${chart.step[op]} ${chart.ranks[chart.rank[op]].pipeline}`;
+    const own = paths.get(key);
+    if (own === undefined) {
+      paths.set(key, [op]);
+    } else {
+      own.push(op);
+    }
+  }
+  for (const window of chart.windows) {
+    const own = paths.get(`${window.step} ${window.pipeline}`) ?? [];
+    if (
+      (step === null || window.step === step) &&
+      (pipeline === null || window.pipeline === pipeline)
+    ) {
+      const where = [
+        ...(step === null ? [window.step] : []),
+        ...(several ? [window.pipeline] : []),
+      ];
+      linksOf(chart, own, window.start).forEach((link) => {
+        const { stage, rank } = chart.ranks[chart.rank[link.op]];
+        const { name, kind } = chart.labels[chart.label[link.op]];
+        const known = stage < 0 ? null : stage;
+        const times = [chart.start[link.op] - window.start, link.computing, link.waiting];
+        rows.push([...where, known, rank, name, kindOf(kind), ...times, link.op]);
+      });
+    }
+  }
+  const int = (name: string, isThere = true): Table["columns"] =>
+    isThere ? [[name, "int", "", false]] : [];
+  const columns: Table["columns"] = [
+    ...int("step", step === null),
+    ...int("pipeline", several),
+    ["stage", "int", "", false],
+    ["rank", "int", "", false],
+    ["op", "text", "", false],
+    ["kind", "text", "", false],
+    ["start", "int", "ns", false],
+    ["computing", "int", "ns", false],
+    ["waiting before", "int", "ns", false],
+    ["row", "int", "", true], // of the chart's ops
+  ];
+  return { name: "PipelinePath", title: "", columns, rows, total: rows.length, offset: 0 };
+}
+
+/** From the first link to the last; `path` goes from the step's end to its start. */
+function linksOf(
+  chart: Chart,
+  path: readonly number[],
+  startNs: number,
+): { op: number; computing: number; waiting: number }[] {
+  let at = path.length === 0 ? 0 : chart.end[path[0]]; // all later is counted
+  const out = path.map((op, i) => {
+    const next = path[i + 1];
+    const ended = next === undefined ? startNs : chart.end[next];
+    const isOther = next !== undefined && chart.rank[next] !== chart.rank[op];
+    const from = Math.min(at, isOther ? Math.max(chart.start[op], ended) : chart.start[op]);
+    const computing = at - from;
+    at = Math.min(ended, from);
+    return { op, computing, waiting: from - at };
+  });
+  return out.reverse();
+}
+
 /** What a row of "other schedules" lays below: "1f1b (replayed)", "interleaved, 2 chunks", "1f1b, stages balanced". */
 export function replayOf(text: string): { under: Under; form: Form | null } {
   const schedule = text.split(/[ ,(]/)[0];
