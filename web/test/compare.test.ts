@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Table } from "../src/api/types";
-import { headlineOf, headlineWord, pairsOf, slicesOf, slowest } from "../src/pages/compare_model";
+import {
+  headlineOf,
+  headlineWord,
+  pairsOf,
+  ranksBeside,
+  slicesOf,
+  slowest,
+  stagesOf,
+  stepsOf,
+} from "../src/pages/compare_model";
 
 const table = (name: string, rows: Table["rows"]): Table => ({
   name,
@@ -75,4 +84,55 @@ void test("rank with rank", () => {
     pairsOf(ranks, 0, 1).map((p) => [p.rank, p.now.key, p.base.key]),
     [[1, "b", "c"]],
   );
+});
+
+void test("ranks beside one another: where each is, and what its step lost", () => {
+  const overview = (rows: Table["rows"]): Table => ({
+    ...table("overview", rows),
+    columns: [
+      ["rank_id", "int", "", false],
+      ["not overlapped", "int", "ns", false],
+      ["free", "int", "ns", false],
+      ["e2e", "int", "ns", false],
+      ["computing", "int", "ns", false],
+      ["pp", "int", "", false],
+    ],
+  });
+  const base = overview([
+    [1, 5, 5, 100, 90, 0],
+    [0, 5, 5, 100, 90, 1],
+  ]);
+  const both = ranksBeside(
+    overview([
+      [0, 5, 6, 110, 99, 0],
+      [1, 5, null, 140, 130, 1],
+      [7, 1, 1, 1, 1, 2], // of the new one alone
+    ]),
+    base,
+    new Map([[1, 150]]),
+    new Map(),
+  );
+  assert.deepEqual(
+    both.columns.map(([name]) => name),
+    ["rank", "stage", "new", "base", "lost", "in computing", "not overlapped", "in free"],
+  );
+  assert.deepEqual(both.rows, [
+    [1, 1, 150, 100, 50, 40, 0, null],
+    [0, 0, 110, 100, 10, 9, 0, 1],
+  ]);
+  assert.deepEqual([...stagesOf(both)].sort(), [
+    [0, 0],
+    [1, 1],
+  ]);
+  const unplaced = ranksBeside(overview([[1, 5, 5, 100, 90, null]]), base, new Map(), new Map());
+  assert.ok(!unplaced.columns.some(([name]) => name === "stage"), "nobody knows the stages");
+  assert.equal(stagesOf(unplaced).size, 0);
+});
+
+void test("a step of a rank is the mean of those that it has", () => {
+  const rank = (cluster: number, number: number, steps?: Rank["steps"]): Rank =>
+    ({ cluster, rank: number, steps }) as Rank;
+  const known = [rank(0, 0, [[1, 0, 10], [2, 10, 31]]), rank(0, 1), rank(1, 0, [[1, 0, 7]])]; // prettier-ignore
+  assert.deepEqual([...stepsOf(known, 0)], [[0, 16]]);
+  assert.deepEqual([...stepsOf(known, 1)], [[0, 7]]);
 });

@@ -49,14 +49,21 @@ const shot = async (page, name) => {
   const first = slower.locator(".grid-row").first();
   assert.ok((await first.innerText()).includes(lost[0].name), await first.innerText());
   await shot(page, "compare.png");
+  const ranked = page.locator("#page-compare .card", { hasText: "A step of each rank" });
+  assert.match(await ranked.innerText(), /Rank[\s\S]*Stage/);
+  const worst = await ranked.locator(".grid-row").first().getByRole("gridcell").allInnerTexts();
+  assert.deepEqual(worst.slice(0, 2), ["1", "1"], "the slow stage first");
   await first.click();
   await page.waitForFunction(() => /cmp\.name=/.test(location.hash));
-  for (const side of ["new", "baseline"]) {
-    const places = page.locator("#page-compare .card", { hasText: `${lost[0].name}, ${side}` });
-    await places.locator(".grid-row").first().waitFor();
+  for (const side of ["New", "Baseline"]) {
+    const places = page.locator("#page-compare .card", { hasText: `${side}: ${lost[0].name}` });
+    await places
+      .locator(".grid-row", { hasText: /rank \d+, stage \d+/ })
+      .first()
+      .waitFor();
   }
   await page
-    .locator("#page-compare .card", { hasText: `${lost[0].name}, baseline` })
+    .locator("#page-compare .card", { hasText: `Baseline: ${lost[0].name}` })
     .locator(".grid-row")
     .first()
     .dblclick();
@@ -74,6 +81,9 @@ const shot = async (page, name) => {
   );
   const lanes = page.locator(".tl-row", { hasText: "Pipeline, stage 0" });
   await lanes.nth(1).waitFor(); // of the baseline, too
+  const panel = await page.locator("#page-timeline .bottom").boundingBox();
+  const lowest = await lanes.nth(1).boundingBox();
+  assert.ok(lowest.y + lowest.height <= panel.y, "in sight without scrolling");
   await shot(page, "compare-timeline.png");
   await page.close();
 }

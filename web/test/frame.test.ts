@@ -292,6 +292,21 @@ test("of a long tree the heaviest path is open at first; deep rows keep their na
   assert.ok(indentOf(100) <= 200);
 });
 
+test("numbers that are read against one another have one unit", () => {
+  const units = (names: string[], row: Cell[]): string[] =>
+    columnsOf({
+      ...table,
+      columns: names.map((name): Table["columns"][0] => [name, "int", "ns", false]),
+      rows: [row],
+    }).map((c) => c.shown.unit);
+  assert.deepEqual(units(["new", "base", "lost"], [5e6, 4e6, 900]), ["ms", "ms", "ms"]);
+  assert.deepEqual(
+    units(["total", "total base", "total difference", "mean"], [5e9, 4e9, 9e3, 2e3]),
+    ["s", "s", "s", "µs"],
+  );
+  assert.deepEqual(units(["total", "mean"], [5e9, 2e3]), ["s", "µs"]);
+});
+
 test("filters that the address knows hold from the first rows that are shown", async () => {
   const asked: string[] = [];
   const rows = new Rows(

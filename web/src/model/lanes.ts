@@ -123,6 +123,20 @@ export class LaneTree {
     this.openedBelow.set(item.id, open);
   }
 
+  /** These ranks alone, all of them in sight: what they hold is closed, and they themselves where even so they are higher than the room. */
+  showTogether(input: LayoutInput, keys: readonly string[], roomPx: number): void {
+    this.shownRanks = new Set(keys);
+    for (const key of keys) {
+      this.forgetBelow(input, key, -1);
+      this.openedBelow.set(key, false);
+      this.opened.set(key, true);
+    }
+    this.layout(input);
+    if (this.height > roomPx) {
+      keys.forEach((key) => this.opened.set(key, false));
+    }
+  }
+
   private forgetBelow(input: LayoutInput, key: string, node: number): void {
     const lanes = input.lanesOf(key);
     const id = node < 0 || lanes === undefined ? key : idOf(key, lanes.nodes[node].id);

@@ -10,8 +10,8 @@ import { baseline, baselineOf, chooseBaseline } from "../model/baseline";
 import { openCaptures } from "../model/captures";
 import { fail, notify } from "../model/notices";
 import { offsets, ranks, session, tab } from "../model/session";
-import { resetWindow } from "../model/timeline";
-import { touchTree, tree } from "../model/tree";
+import { bottomHeight, bottomOpen, listScroll, resetWindow } from "../model/timeline";
+import { layoutInput, touchTree, tree, wantLanes } from "../model/tree";
 import { registerUrl } from "../model/url_state";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
@@ -23,8 +23,11 @@ import {
   NAMED,
   NAMES,
   pairsOf,
+  ranksBeside,
   slicesOf,
   slowest,
+  stagesOf,
+  stepsOf,
   type Named,
 } from "./compare_model";
 import { compare, comparing, part } from "./compare_state";
@@ -141,6 +144,7 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
   const there = NAMES.filter((name) => (tables.get(name)?.rows.length ?? 0) > 0);
   const shown = there.includes(state.table) ? state.table : there[0];
   const [overall, steps] = [tables.get("OverallCompare"), tables.get("StepCompare")];
+  const ranked = useRanked({ now, base });
   return (
     <>
       <Head overall={overall ?? null} />
@@ -153,6 +157,17 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
         )}
         <Slower tables={tables} />
       </div>
+      {ranked !== null && (
+        <div class="card flush">
+          <LocalTable
+            table={ranked}
+            title={t("compare.ranks")}
+            maxRows={8}
+            onRow={(row) => compare({ rank: String(row.get("rank")) })}
+            isMarked={(row) => String(row.get("rank")) === state.rank}
+          />
+        </div>
+      )}
       {steps !== undefined && steps.rows.length > 1 && (
         <div class="card flush">
           <LocalTable table={steps} title={t("compare.steps")} maxRows={8} />
@@ -178,11 +193,37 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
               isMarked={(row) => row.get("name") === state.name}
             />
           </div>
-          {state.name !== "" && <Places table={shown} name={state.name} now={now} base={base} />}
+          {state.name !== "" && (
+            <Places
+              table={shown}
+              name={state.name}
+              now={now}
+              base={base}
+              stages={stagesOf(ranked)}
+            />
+          )}
         </>
       )}
     </>
   );
+}
+
+/** The ranks of both captures beside one another; null: not known, or no rank is in both. */
+function useRanked(sides: Sides): Table | null {
+  const known = useAtom(ranks);
+  const reply = useReply(JSON.stringify(sides), (signal) =>
+    Promise.all(
+      [sides.now, sides.base].map((cluster) =>
+        wholeTable("view", { name: "overview", cluster }, null, signal),
+      ),
+    ),
+  );
+  return useMemo(() => {
+    const [now, base] = reply.data ?? [null, null];
+    const [a, b] = [sides.now, sides.base].map((cluster) => stepsOf(known, cluster));
+    const joined = now === null || base === null ? null : ranksBeside(now, base, a, b);
+    return joined === null || joined.rows.length === 0 ? null : joined;
+  }, [reply.data, known, sides.now, sides.base]);
 }
 
 /** "A step takes 60.0 ms longer: 212 ms instead of 152 ms." */
@@ -244,11 +285,24 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
 
 // --- both places ---------------------------------------------------------------------------------------------------------
 
-function Places({ table, name, now, base }: Sides & { table: Named; name: string }) {
+interface PlacesProps extends Sides {
+  table: Named;
+  name: string;
+  stages: ReadonlyMap<number, number>;
+}
+
+function Places({ table, name, now, base, stages }: PlacesProps) {
   const known = useAtom(ranks);
   const at = useRef<HTMLDivElement>(null);
   useEffect(() => at.current?.scrollIntoView({ block: "nearest" }), [name]);
   const q = slicesOf(table, name);
+  // Which capture they are of stands over them.
+  const rankText = (text: string): string => {
+    const rank = known.find((r) => r.label === text || r.key === text)?.rank;
+    const stage = rank === undefined ? undefined : stages.get(rank);
+    const own = rank === undefined ? text : t("where.rank", rank);
+    return stage === undefined ? own : `${own}, ${t("where.stage", stage)}`;
+  };
   if (q === null) {
     return <p class="quiet">{t("compare.no-places", name)}</p>;
   }
@@ -266,6 +320,8 @@ function Places({ table, name, now, base }: Sides & { table: Named; name: string
                 params={{ q, regex: 1, ranks: keys.map((r) => r.key).join(",") }}
                 title={t(cluster === now ? "compare.places-new" : "compare.places-base", name)}
                 maxRows={8}
+                rankText={rankText}
+                hidden={["name"]}
                 sort={{ column: "duration", desc: true }}
               />
             )}
@@ -281,7 +337,7 @@ function Places({ table, name, now, base }: Sides & { table: Named; name: string
 function Pairs({ now, base }: Sides) {
   const known = useAtom(ranks);
   const pairs = useMemo(() => pairsOf(known, now, base), [known, now, base]);
-  const [rank, setRank] = useState("");
+  const { rank } = useAtom(comparing);
   const chosen = pairs.find((p) => String(p.rank) === rank) ?? pairs[0];
   if (chosen === undefined) {
     return null;
@@ -292,7 +348,7 @@ function Pairs({ now, base }: Sides) {
         label={t("compare.pair")}
         value={String(chosen.rank)}
         options={pairs.map((p) => [String(p.rank), `rank ${p.rank}`] as const)}
-        onChange={setRank}
+        onChange={(next) => compare({ rank: next })}
       />
       <button type="button" onClick={() => void beside(chosen.now, chosen.base).catch(fail)}>
         {t("compare.timelines")}
@@ -311,6 +367,14 @@ function above(now: number, base: number): void {
   tab.set("pipeline");
 }
 
+/** Header, tools, axis and minimap; the tabs of the lower panel. */
+const ABOVE_PX = 200;
+const TABS_PX = 32;
+
+/** How high the lanes of the timeline are that are seen at once; the page is not there yet. */
+const roomOfLanes = (): number =>
+  innerHeight - ABOVE_PX - (bottomOpen.get() ? bottomHeight.get() : TABS_PX);
+
 /** Both ranks alone in the timeline, on one scale, from the beginning of their first steps. */
 async function beside(now: Rank, base: Rank): Promise<void> {
   await readyRank(now.key);
@@ -321,7 +385,9 @@ async function beside(now: Rank, base: Rank): Promise<void> {
   offsets.set(
     new Map(found.offsets.filter((o) => o.offset_ns !== 0).map((o) => [o.rank, o.offset_ns])),
   );
-  tree.shownRanks = new Set([now.key, base.key]);
+  await Promise.all([now.key, base.key].map(wantLanes));
+  tree.showTogether(layoutInput(), [now.key, base.key], roomOfLanes());
+  listScroll.set(0);
   touchTree();
   tab.set("timeline");
   resetWindow();

@@ -1,5 +1,5 @@
 /** What the page of comparisons works out of the tables of `compare` (docs/commands/compare.md), without a document. */
-import type { Rank, Table } from "../api/types";
+import type { Cell, Rank, Table } from "../api/types";
 import { duration } from "../base/time";
 import { nsReader, reader } from "./data";
 
@@ -94,6 +94,87 @@ export function slowest(
     .filter((row) => row.lost > 0)
     .sort((a, b) => b.lost - a.lost || a.name.localeCompare(b.name))
     .slice(0, n);
+}
+
+/** How long a step of each rank of a capture is, the mean over those that it has. */
+export function stepsOf(known: readonly Rank[], cluster: number): ReadonlyMap<number, number> {
+  const means = known
+    .filter((r) => r.cluster === cluster && (r.steps?.length ?? 0) > 0)
+    .map((r): [number, number] => {
+      const sum = r.steps!.reduce((all, [, start, end]) => all + end - start, 0);
+      return [r.rank, Math.round(sum / r.steps!.length)];
+    });
+  return new Map(means);
+}
+
+/** Where a rank of the comparison is, and what its step took: by its steps, else as the view "overview" of both captures says. Those whose computing lost most first: the step of a pipeline is as long on all of them. */
+export function ranksBeside(
+  now: Table,
+  base: Table,
+  nowSteps: ReadonlyMap<number, number>,
+  baseSteps: ReadonlyMap<number, number>,
+): Table {
+  const number = (table: Table, ...names: string[]) => {
+    const read = reader(table, ...names);
+    return (row: Cell[]): number | null => {
+      const cell = read(row);
+      return typeof cell === "number" ? cell : null;
+    };
+  };
+  const parts = ["computing", "not overlapped", "free"];
+  const of = (table: Table, steps: ReadonlyMap<number, number>) => {
+    const [rank, whole] = [number(table, "rank id"), number(table, "e2e")];
+    const step = (row: Cell[]): number | null => steps.get(rank(row) ?? -1) ?? whole(row);
+    const times = parts.map((name) => number(table, name));
+    return { rank, stage: number(table, "pp"), parts: [step, ...times] };
+  };
+  const [mine, theirs] = [of(now, nowSteps), of(base, baseSteps)];
+  const others = new Map(base.rows.map((row) => [theirs.rank(row), row]));
+  const rows = now.rows.flatMap((row): Cell[][] => {
+    const other = others.get(mine.rank(row));
+    if (other === undefined) {
+      return [];
+    }
+    const [a, b] = [mine, theirs].map((side, i) => side.parts.map((p) => p(i === 0 ? row : other)));
+    const lost = a.map((ns, i) => (ns === null || b[i] === null ? null : ns - b[i]));
+    return [[mine.rank(row), mine.stage(row), a[0], b[0], ...lost]];
+  });
+  const more = (at: number, a: Cell[], b: Cell[]): number =>
+    Number(b[at] ?? 0) - Number(a[at] ?? 0);
+  rows.sort((a, b) => more(5, a, b) || more(4, a, b) || Number(a[0]) - Number(b[0]));
+  const isPlaced = rows.some((row) => row[1] !== null);
+  const columns: Table["columns"] = [
+    ["rank", "int", "", false],
+    ["stage", "int", "", false],
+    ["new", "int", "ns", false],
+    ["base", "int", "ns", false],
+    ["lost", "int", "ns", false],
+    ["in computing", "int", "ns", false],
+    ["not overlapped", "int", "ns", false],
+    ["in free", "int", "ns", false],
+  ];
+  const seen = <T>(all: T[]): T[] => all.filter((_, i) => i !== 1 || isPlaced);
+  return {
+    name: "RankCompare",
+    title: "",
+    columns: seen(columns),
+    rows: rows.map(seen),
+    total: rows.length,
+    offset: 0,
+  };
+}
+
+/** The stage of each rank that has one, of that table. */
+export function stagesOf(table: Table | null): ReadonlyMap<number, number> {
+  if (!table?.columns.some(([name]) => name === "stage")) {
+    return new Map();
+  }
+  const [rank, stage] = [reader(table, "rank"), reader(table, "stage")];
+  return new Map(
+    table.rows.flatMap((row) =>
+      stage(row) === null ? [] : [[Number(rank(row)), Number(stage(row))] as const],
+    ),
+  );
 }
 
 /** Ranks of the same number in both captures. */

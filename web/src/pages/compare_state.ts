@@ -9,9 +9,11 @@ export interface CompareState {
   table: Named;
   /** The row whose places are shown. */
   name: string;
+  /** The rank that stands beside that of the baseline; "": the first. */
+  rank: string;
 }
 
-const FRESH: CompareState = { now: -1, table: "KernelCompare", name: "" };
+const FRESH: CompareState = { now: -1, table: "KernelCompare", name: "", rank: "" };
 export const comparing = new Atom<CompareState>(FRESH);
 
 const numberOf = (text: string | undefined): number =>
@@ -32,6 +34,7 @@ export const part = {
       now: numberOf(from.now),
       table: NAMES.find((name) => name === from.table) ?? "KernelCompare",
       name: from.name ?? "",
+      rank: from.rank ?? "",
     }),
 };
 

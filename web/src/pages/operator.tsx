@@ -1,9 +1,12 @@
 /** The Operator page: computing and communication operators of one rank by type, name or shape; every one of them below. */
 import { useEffect, useMemo } from "preact/hooks";
 import { registerUrl, urlChanged } from "../model/url_state";
+import { get } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";
+import { baseline, baselineOf } from "../model/baseline";
+import { ranks, session } from "../model/session";
 import { RankedBars, type RankedBar } from "../panels/chart";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { RankPicker, Segments, Select, useRank } from "../panels/form";
@@ -14,8 +17,10 @@ import { useColours } from "../panels/drawing";
 import { t, type Word } from "../words";
 import type { Pairing } from "./beside";
 import { BaselinePicker, BesideTable } from "./beside_table";
+import { pairsOf } from "./compare_model";
 import { nsReader, reader, useReply, wholeTable } from "./data";
 import { RankGate } from "./rank_gate";
+import { readyRank } from "./ready_rank";
 
 /** By what is grouped: the view, its words, and the column of a group with the column of the details it stands in. */
 const GROUPS = {
@@ -93,9 +98,44 @@ const part = {
     }),
 };
 
+/** So many ranks are looked into. */
+const MOST_TRIED = 16;
+
+/** Where nobody has chosen a rank, beside a baseline: the first that has operators in both captures; "": none, or not known yet. */
+function useFirstBoth(isWanted: boolean, view: string): string {
+  const known = useAtom(ranks);
+  const opened = useAtom(session);
+  const base = baselineOf(opened, useAtom(baseline));
+  const now = known.find((r) => r.cluster !== base)?.cluster;
+  const pairs =
+    !isWanted || base === null || now === undefined
+      ? []
+      : pairsOf(known, now, base)
+          .filter((p) => p.now.state !== "failed" && p.base.state !== "failed")
+          .slice(0, MOST_TRIED);
+  const key = pairs.map((p) => `${p.now.key},${p.base.key}`).join(";");
+  const first = async (signal: AbortSignal): Promise<string> => {
+    const has = async (of: Rank): Promise<boolean> => {
+      await readyRank(of.key);
+      const params = { name: view, rank: of.key, limit: 1 };
+      return (await get<Table>("view", params, signal)).total > 0;
+    };
+    for (const pair of pairs) {
+      const found = await Promise.all([pair.now, pair.base].map(has)).catch(() => [false]);
+      if (found.every(Boolean)) {
+        return pair.now.key;
+      }
+    }
+    return "";
+  };
+  const reply = useReply(`${key} ${view}`, pairs.length === 0 ? null : first);
+  return pairs.length === 0 ? "" : (reply.data ?? "");
+}
+
 export function OperatorPage() {
   const { rank: key, by, top } = useAtom(state);
-  const rank = useRank(key);
+  const both = useFirstBoth(key === "", GROUPS[by].view);
+  const rank = useRank(key === "" ? both : key);
   useEffect(() => registerUrl(part), []);
   const change = (to: Partial<State>): void => {
     state.set({ ...state.get(), ...to });

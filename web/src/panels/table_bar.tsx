@@ -26,7 +26,7 @@ export function TableBar(p: TableBarProps) {
   return (
     <div class="table-bar">
       <div class="table-title">
-        {p.title !== "" && <h3>{p.title}</h3>}
+        {p.title !== "" && <h3 title={p.title}>{p.title}</h3>}
         <span class="quiet">
           {t(p.isFiltered ? "table.rows-left" : "table.rows", grouped(String(p.total)))}
         </span>

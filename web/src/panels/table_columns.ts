@@ -31,9 +31,13 @@ export function headOf(column: { name: string; unit: string }, options: TableOpt
 export const hintOf = (column: { name: string }, table: string, options: TableOptions): string =>
   options.hints?.[column.name] ?? (options.isPlain === true ? "" : columnHint(table, column.name));
 
-export const cellText = (cell: Cell, column: Column): string =>
+export const cellText = (
+  cell: Cell,
+  column: Column,
+  { rankText }: Pick<TableOptions, "rankText">,
+): string =>
   column.name.toLowerCase() === "rank" && typeof cell === "string"
-    ? (rankOf(cell)?.label ?? cell)
+    ? (rankText?.(cell) ?? rankOf(cell)?.label ?? cell)
     : typeof cell === "string"
       ? cellWord(column.name, valueText(cell, column.shown))
       : valueText(cell, column.shown);
@@ -80,7 +84,7 @@ export function useColumns(
         rows.columns,
         rows.loaded().slice(0, MEASURED_ROWS),
         (column) => headOf(column, options),
-        cellText,
+        (cell, column) => cellText(cell, column, options),
         rows.table === null || options.isPlain === true ? -1 : levelColumn(rows.table),
       ),
     [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined],

@@ -52,14 +52,30 @@ export function filterOf(
   return { values, wrong };
 }
 
+const unitOf = ([name, type, own]: Table["columns"][0]): string =>
+  own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
+
+/** Numbers that are read against one another have one unit: a number, that of the baseline and what lies between them; of a comparison all of them.
+ * Gives what a column has in common with others. */
+function familyOf(table: Table): (column: Table["columns"][0]) => string {
+  const isComparison = ["new", "base"].every((side) => table.columns.some(([n]) => n === side));
+  return (column) =>
+    `${unitOf(column)} ${isComparison ? "" : column[0].replace(/ (base|difference)$/, "")}`;
+}
+
 export function columnsOf(table: Table): Column[] {
-  return table.columns.map(([name, type, own, exact, of], index) => {
-    const unit =
-      own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
-    const sample =
-      type === "text"
-        ? []
-        : table.rows.map((r) => r[index]).filter((v): v is number => typeof v === "number");
+  const family = familyOf(table);
+  const samples = new Map<string, number[]>();
+  table.columns.forEach((column, index) => {
+    const own = column[1] === "text" ? [] : table.rows.map((r) => r[index]);
+    const all = samples.get(family(column)) ?? [];
+    own.forEach((v) => typeof v === "number" && all.push(v));
+    samples.set(family(column), all);
+  });
+  return table.columns.map((column, index) => {
+    const [name, type, , exact, of] = column;
+    const unit = unitOf(column);
+    const sample = type === "text" ? [] : samples.get(family(column))!;
     return {
       name,
       type,

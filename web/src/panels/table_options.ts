@@ -32,6 +32,8 @@ export interface TableOptions {
   rank?: string | undefined;
   /** What columns mean, by name, where words.ts does not say it. */
   hints?: Record<string, string>;
+  /** What stands in a column `rank` for its text, a key or a label; else the label of the rank. */
+  rankText?: (text: string) => string;
   /** Columns that are hidden at first. */
   hidden?: string[];
   /** Columns that have a bar behind their numbers; the value is a colour variable ("--computing"). */

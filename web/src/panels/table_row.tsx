@@ -57,6 +57,7 @@ export function GridRow(p: GridRowProps) {
           bar={options.bars?.[column.name]}
           most={p.most.get(column.index) ?? 1}
           branch={i === labelAt ? branch : null}
+          options={options}
           onToggle={p.onToggle}
         />
       ))}
@@ -95,12 +96,13 @@ interface GridCellProps {
   most: number;
   /** Of the cell that names the row of a tree. */
   branch: Branch | null;
+  options: TableOptions;
   onToggle: (open: boolean, isDeep?: boolean) => void;
 }
 
-function GridCell({ row, table, column, bar, most, branch, onToggle }: GridCellProps) {
+function GridCell({ row, table, column, bar, most, branch, options, onToggle }: GridCellProps) {
   const cell = row?.cells[column.index] ?? null;
-  const text = row === null ? "…" : cellText(cell, column);
+  const text = row === null ? "…" : cellText(cell, column, options);
   const exact =
     row === null
       ? ""
