@@ -214,6 +214,7 @@ static void states(void **state) {
     const ps_literal *odd = ps_literal_get(second, "oddities")->child;
     assert_non_null(odd);
     assert_string_equal(ps_literal_str(ps_literal_get(odd, "severity")), "loss");
+    assert_true(ps_literal_str(ps_literal_get(odd, "id"))[0] != '\0');
     int64_t n = 0;
     assert_true(ps_literal_int(ps_literal_get(odd, "n"), &n));
     assert_int_equal(n, 1);

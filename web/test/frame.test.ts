@@ -15,7 +15,7 @@ import { formatHash, idsOf, keysOf, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
 import { bytesText, exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { SvgPen, ticksOf } from "../src/base/pen";
-import { loadingOf, missingOf, odditiesOf, ranksText } from "../src/model/notes";
+import { loadingOf, missingOf, odditiesOf, ranksText, whyNoLinks } from "../src/model/notes";
 import {
   choose,
   columnsOf,
@@ -368,6 +368,29 @@ test("what is odd: numbers of ranks add up in the sentence, once", () => {
       ["1 file is cut off", true, 2],
     ],
   );
+});
+
+test("why a slice has no links is said as the notes on the capture say it", () => {
+  const rank = {
+    missing: [
+      {
+        part: "flows",
+        what: "links from calls to kernels",
+        id: "flows.x",
+        remedy: "Collect both.",
+      },
+      { part: "memory", what: "memory", id: "memory.x", remedy: "" },
+    ],
+    oddities: [
+      { id: "kernel-without-call", severity: "info", text: "20 slices name no call", n: 20 },
+      { id: "clock-set-back", severity: "info", text: "a clock", n: 1 },
+    ],
+  };
+  assert.deepEqual(whyNoLinks(rank), [
+    "missing: links from calls to kernels. Collect both.",
+    "20 slices name no call",
+  ]);
+  assert.deepEqual(whyNoLinks({}), []);
 });
 
 test("the address: there and back, the token never, unknown pages left out", () => {

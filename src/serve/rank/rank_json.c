@@ -108,6 +108,7 @@ static void put_oddities(ps_lang lang, ps_json *j, const ps_diag *d) {
         char text[PS_ODDITY_TEXT];
         ps_oddity_text(lang, (ps_oddity)k, d->counts[k], text, sizeof text);
         ps_json_object(j);
+        ps_json_key_str(j, "id", ps_oddity_name((ps_oddity)k));
         ps_json_key_str(j, "severity", ps_oddity_severity_name((ps_oddity)k));
         ps_json_key_str(j, "text", text);
         ps_json_key_uint(j, "n", d->counts[k]);

@@ -62,7 +62,8 @@ export interface Rank {
   has?: string[];
   /** `part` and `id` say the same as `what` and `remedy`, for other languages. */
   missing?: { part: string; what: string; id: string; remedy: string }[];
-  oddities?: { severity: string; text: string; n: number }[];
+  /** `id` says the kind, in any language. */
+  oddities?: { id?: string; severity: string; text: string; n: number }[];
 }
 
 export interface Session {

@@ -1,5 +1,6 @@
 /** What there is to say of a capture: what of it is used, what is missing and how to collect it, what is odd. */
 import type { Rank, Session } from "../api/types";
+import { t } from "../words";
 
 export interface Missing {
   part: string;
@@ -113,3 +114,19 @@ export function ranksText(ranks: readonly Rank[]): string {
   }
   return parts.join(", ");
 }
+
+/** Oddities that leave slices without their links. */
+const OF_LINKS = [
+  "kernel-without-call",
+  "flow-one-sided",
+  "flow-on-one-slice",
+  "flow-without-slice",
+];
+
+/** Why slices of a rank may have no links, in the words in which the notes on the capture say it. */
+export const whyNoLinks = (rank: Pick<Rank, "missing" | "oddities">): string[] => [
+  ...(rank.missing ?? [])
+    .filter((m) => m.part === "flows")
+    .map((m) => `${t("frame.missing", m.what)}. ${m.remedy}`),
+  ...(rank.oddities ?? []).filter((o) => OF_LINKS.includes(o.id ?? "")).map((o) => o.text),
+];

@@ -5,6 +5,7 @@ import { get } from "../api/client";
 import type { Link, Ref, Slice } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, exact } from "../base/time";
+import { whyNoLinks } from "../model/notes";
 import { fail } from "../model/notices";
 import { rankOf, selected, shiftOf, show } from "../model/session";
 import { t } from "../words";
@@ -196,6 +197,16 @@ export function Detail() {
       </section>
       <section>
         <Links links={slice.links} />
+        {slice.links.length === 0 && (
+          <>
+            <p class="quiet">{t("detail.no-links")}</p>
+            {(rank === undefined ? [] : whyNoLinks(rank)).map((why) => (
+              <p class="quiet" key={why}>
+                {why}
+              </p>
+            ))}
+          </>
+        )}
         {slice.links_left_out > 0 && <p class="quiet">{t("detail.more", slice.links_left_out)}</p>}
         <Peers slice={slice} />
         {slice.parents.length > 0 && (
@@ -226,9 +237,6 @@ export function Detail() {
               </p>
             )}
           </>
-        )}
-        {slice.links.length + slice.parents.length + slice.children.n === 0 && (
-          <p class="quiet">{t("detail.no-links")}</p>
         )}
       </section>
     </div>
