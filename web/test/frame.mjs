@@ -661,18 +661,20 @@ for (const [look, locale] of [
     async () => (await there.locator(".tl-pins .tl-row .tl-name").allInnerTexts())[0] === pinned,
     "the same place in a copy that lies elsewhere",
   );
-  // A capture that is dropped is sent and opened beside the others.
+  // Files that are dropped together are sent, and each is a capture of its own beside the others, as each path of the command line is.
   const trace = await there.evaluateHandle(() => {
     const data = new DataTransfer();
     const events = [{ ph: "X", name: "f", pid: 1, tid: 1, ts: 1, dur: 5 }];
-    data.items.add(new File([JSON.stringify({ traceEvents: events })], "dropped.json"));
+    const json = JSON.stringify({ traceEvents: events });
+    data.items.add(new File([json], "dropped.json"));
+    data.items.add(new File([json], "another.json"));
     return data;
   });
   await there.dispatchEvent("body", "drop", { dataTransfer: trace });
   await there.waitForFunction(
     () =>
-      /dropped\.json is open/.test(document.body.innerText) &&
-      /^5 of 5 ranks/.test(document.querySelector(".chip").textContent),
+      /another\.json is open/.test(document.body.innerText) &&
+      /^6 of 6 ranks/.test(document.querySelector(".chip").textContent),
   );
   // No file of views is said to be none.
   await there.keyboard.press("v");
