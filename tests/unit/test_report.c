@@ -987,7 +987,7 @@ static void slow_links_and_slow_collectives(void **state) {
     }
 }
 
-enum { B_NAME, B_TRANSPORT, B_PACKAGE, B_COUNT, B_TIME, B_TOTAL, N_B };
+enum { B_NAME, B_TRANSPORT, B_PACKAGE, B_COUNT, B_TIME, B_TOTAL, B_SIZE, N_B };
 
 static const ps_column BANDWIDTH[N_B] = {
     [B_NAME] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
@@ -995,7 +995,8 @@ static const ps_column BANDWIDTH[N_B] = {
     [B_PACKAGE] = {.name = "package_size", .type = PS_COL_REAL},
     [B_COUNT] = {.name = "count", .type = PS_COL_INT},
     [B_TIME] = {.name = "transit_time", .type = PS_COL_REAL},
-    [B_TOTAL] = {.name = "total_duration", .type = PS_COL_REAL}};
+    [B_TOTAL] = {.name = "total_duration", .type = PS_COL_REAL},
+    [B_SIZE] = {.name = "transit_size", .type = PS_COL_REAL}};
 
 static void report_packet(report_run *o, const char *transport, double package_mb, double time_ms) {
     ps_table *t = ps_table_new("CommAnalyzerBandwidth", "", BANDWIDTH, N_B);
@@ -1066,6 +1067,42 @@ static void rates_that_do_not_rise_with_size(void **state) {
         "to 16 MB, 15 GB/s from 16 to 32 MB."));
     assert_null(strstr(text, "larger ones at"));
     report_fini(&o);
+}
+
+/* An operator over SDMA in a step of 1000 us, beside the matrix product of 2 to 400 or behind it. */
+static void sdma_beside_products(void **state) {
+    (void)state;
+    static const struct {
+        const char *transport;
+        double mb; /* in 1 ms */
+        int64_t start;
+        bool fires;
+    } CASES[] = {{"SDMA", 10, 300, true},
+                 {"SDMA", 15, 300, false}, /* fast enough */
+                 {"SDMA", 10, 410, false}, /* alone */
+                 {"RDMA", 10, 300, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        ps_table *t = ps_table_new("CommAnalyzerBandwidth", "", BANDWIDTH, N_B);
+        assert_non_null(t);
+        assert_true(ps_table_add_row(t));
+        assert_true(ps_table_set_text(t, B_NAME, "hcom_allReduce__1_0_1@7"));
+        assert_true(ps_table_set_text(t, B_TRANSPORT, CASES[i].transport));
+        ps_table_set_real(t, B_TIME, 1);
+        ps_table_set_real(t, B_SIZE, CASES[i].mb);
+        rig r = with_gap(450);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", CASES[i].start, CASES[i].start + 20, 0);
+        ps_builder_side_table(r.b, t);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_SDMA_CONTENTION), CASES[i].fires);
+        if (CASES[i].fires) {
+            assert_non_null(
+                strstr(report_text(&o, PS_RULE_SDMA_CONTENTION),
+                       "1 operator over SDMA stays below 14.4 GB/s while matrix products "
+                       "run: 20.0 us in a step, for 20.0 us of it beside them"));
+        }
+        report_fini(&o);
+    }
 }
 
 static void packets(void **state) {
@@ -1311,6 +1348,7 @@ int main(void) {
         cmocka_unit_test(slow_link),
         cmocka_unit_test(slow_link_of_one_step),
         cmocka_unit_test(slow_links_and_slow_collectives),
+        cmocka_unit_test(sdma_beside_products),
         cmocka_unit_test(packets),
         cmocka_unit_test(small_packets_at_full_speed),
         cmocka_unit_test(rates_that_do_not_rise_with_size),

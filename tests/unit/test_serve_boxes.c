@@ -156,7 +156,9 @@ static void events_with_their_arguments(void **state) {
     asks_of_trace(&a, make());
     uint32_t host = lane_of_slice(&a, 0);
     const char *reply = ask(&a, "/api/slices?rank=r0&lanes=%u", host);
-    expect_in(reply, "[\"start\",\"int\",\"ns\",false]"); /* in the unit of the page, like every time from the origin */
+    expect_in(
+        reply,
+        "[\"start\",\"int\",\"ns\",false]"); /* in the unit of the page, like every time from the origin */
     expect_in(reply, "[\"Sequence number\",\"int\",\"\",true]");
     expect_in(reply, "[\"Input Dims\",\"text\",\"\",true],[\"slice\",\"int\",\"\",true]");
     expect_in(reply, "\"total\":4,");

@@ -233,7 +233,8 @@ void ps_report_say_operators(ps_lang lang, const ps_report_rank *r, ps_activity 
                              size_t size);
 /* Of ranges that the program named, those in which most of it lies: " (## backward ## 9.78 ms, ...)", or "". */
 void ps_report_say_ranges(ps_lang lang, const ps_report_rank *r, char *out, size_t size);
-void ps_report_network(ps_report *report); /* links and packets, for comm */
+void ps_report_network(ps_report *report);         /* links and packets, for comm */
+void ps_report_find_contention(ps_report *report); /* for network */
 /* The first slow link that is in a communicator of the rank, or NULL. */
 const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank);
 void ps_report_doubts(ps_report *report); /* computing or communication, for comm */

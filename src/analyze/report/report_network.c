@@ -697,4 +697,5 @@ void ps_report_network(ps_report *report) {
     find_packets(report);
     find_retransmission(report);
     find_alignment(report);
+    ps_report_find_contention(report);
 }

@@ -51,7 +51,8 @@ void ps_thresholds_default(double out[PS_N_RULES]) {
 
 static const char *unit_text(ps_lang lang, ps_rule_unit unit) {
     static const char *const UNITS[][PS_N_LANGS] = {
-        {" %", " %"}, {" ms", " ms"}, {" bytes", " 字节"}, {" times", " 倍"}, {"", ""}};
+        {" %", " %"},      {" ms", " ms"}, {" bytes", " 字节"},
+        {" times", " 倍"}, {"", ""},       {" GB/s", " GB/s"}};
     return UNITS[unit][lang];
 }
 

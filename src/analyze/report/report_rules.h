@@ -30,7 +30,8 @@ typedef enum ps_rule_unit {
     PS_RULE_MS,
     PS_RULE_BYTES,
     PS_RULE_TIMES, /* "3 times" */
-    PS_RULE_LEVEL  /* a bare number */
+    PS_RULE_LEVEL, /* a bare number */
+    PS_RULE_GB_S
 } ps_rule_unit;
 
 /* What part of a rank's time a rule counts: two rules of one kind may count the same time. */
