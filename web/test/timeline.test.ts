@@ -28,7 +28,7 @@ import { Viewport, ZoomHistory } from "../src/base/viewport";
 import { alignTo, withOffset } from "../src/timeline/alignment";
 import { longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
-import { CounterPainter } from "../src/timeline/counters";
+import { CounterPainter, stackedOf, StackPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
 import { imageAsRects } from "../src/timeline/export";
 import { quantised } from "../src/timeline/flows";
@@ -807,6 +807,36 @@ test("a counter keeps its peaks and holds its last value", () => {
   painter.paint(pixels, 0, 10, 0, 10, 1, 2);
   assert.deepEqual([painter.least, painter.most], [0, 9]);
   assert.equal(pixels[2], 1, "the peak reaches the top");
+});
+
+test("rates of one unit stand on top of one another while their group is closed", () => {
+  const node = (unit: string, kind: LaneNode["kind"] = "counter", lane = 3) => ({
+    kind,
+    unit,
+    lane,
+  });
+  assert.deepEqual(stackedOf([node("MB/s"), node("MB/s", "counter", 4)]), [3, 4]);
+  assert.deepEqual(stackedOf([node("MB/s")]), [], "one alone is no stack");
+  assert.deepEqual(stackedOf([node("MB/s"), node("KB")]), []);
+  assert.deepEqual(stackedOf([node("MHz"), node("MHz")]), [], "frequencies make no sum");
+  assert.deepEqual(stackedOf([node("MB"), node("MB")]), [], "reserved holds what is allocated");
+  assert.deepEqual(stackedOf([node("MB/s"), node("MB/s", "other")]), []);
+  const counter = new CounterPainter();
+  counter.resize(10);
+  const stack = new StackPainter();
+  stack.begin();
+  for (const value of [6, 4]) {
+    counter.begin();
+    const at = Float64Array.of(value);
+    counter.add({ n: 1, bucket: Int32Array.of(5), last: at, least: at, most: at }, whole(10));
+    stack.add(counter, 10);
+  }
+  assert.equal(stack.most, 10);
+  const pixels = new Uint32Array(100).fill(GROUND);
+  stack.paint(pixels, 0, 10, 0, 10, (series) => series + 1);
+  const column = (x: number): number[] => Array.from({ length: 10 }, (_, y) => pixels[y * 10 + x]);
+  assert.deepEqual(column(7), [2, 2, 2, 2, 1, 1, 1, 1, 1, 1], "the first one at the bottom");
+  assert.deepEqual(column(2), Array<number>(10).fill(GROUND), "nothing is known before");
 });
 
 test("a picture becomes few rectangles", () => {

@@ -1,4 +1,5 @@
 /** A counter as a filled step line. Per pixel the largest value is kept, so that no peak is lost. */
+import type { LaneNode } from "../api/types";
 import type { CounterTile } from "../model/tiles";
 import type { TilePlace } from "./paint";
 
@@ -119,5 +120,65 @@ export class CounterPainter {
     for (let at = Math.max(from, y0) * this.width + px; at < stop; at += this.width) {
       pixels[at] = colour;
     }
+  }
+}
+
+/** So many series can be told apart. */
+const MOST_SERIES = 12;
+/** Rates make a sum. Shares and frequencies do not, nor what was allocated with what was reserved. */
+const OF_RATES = "/s";
+
+/** Which of the rows below a group stand on top of one another while it is closed: counters that are rates of one unit (T-33). None: they do not. */
+export function stackedOf(below: readonly Pick<LaneNode, "kind" | "unit" | "lane">[]): number[] {
+  const isSum =
+    below.length > 1 &&
+    below.length <= MOST_SERIES &&
+    below.every((n) => n.kind === "counter" && n.lane >= 0 && n.unit === below[0].unit);
+  return isSum && below[0].unit.endsWith(OF_RATES) ? below.map((n) => n.lane) : [];
+}
+
+/** Several counters on top of one another, each with its largest value in a pixel: what they are together is at most the top. */
+export class StackPainter {
+  private tops: Float64Array[] = [];
+  most = 0;
+
+  begin(): void {
+    this.tops = [];
+    this.most = 0;
+  }
+
+  add(counter: CounterPainter, width: number): void {
+    const below = this.tops[this.tops.length - 1];
+    const top = new Float64Array(width);
+    for (let px = 0; px < width; px++) {
+      const value = counter.at(px);
+      top[px] = (below?.[px] ?? 0) + (value > 0 ? value : 0);
+      this.most = top[px] > this.most ? top[px] : this.most;
+    }
+    this.tops.push(top);
+  }
+
+  /** Into lines [y0, y1) of an image, of a chart that takes [top, bottom); the first one stands at the bottom. */
+  paint(
+    pixels: Uint32Array,
+    top: number,
+    bottom: number,
+    y0: number,
+    y1: number,
+    colourOf: (series: number) => number,
+  ): void {
+    const room = bottom - top;
+    const heightOf = (value: number): number =>
+      this.most > 0 ? Math.round((value / this.most) * room) : 0;
+    this.tops.forEach((own, series) => {
+      const colour = colourOf(series);
+      for (let px = 0; px < own.length; px++) {
+        const from = Math.max(y0, bottom - heightOf(own[px]));
+        const to = Math.min(y1, bottom - heightOf(this.tops[series - 1]?.[px] ?? 0));
+        for (let y = from; y < to; y++) {
+          pixels[y * own.length + px] = colour;
+        }
+      }
+    });
   }
 }

@@ -10,7 +10,7 @@ import { shiftOf } from "../model/session";
 import { wantLanes } from "../model/tree";
 import { bucketNs, type CounterTile, type LaneTile } from "../model/tiles";
 import type { Viewport } from "../base/viewport";
-import { CounterPainter } from "./counters";
+import { CounterPainter, stackedOf, StackPainter } from "./counters";
 import { PieceFinder, RANK_PART, type TimelineData } from "./data";
 import { labelFor, type TextWidths } from "./labels";
 import { Matches } from "./matches";
@@ -34,6 +34,7 @@ export interface BaseLook {
 export class BasePainter {
   private painter: RowPainter;
   private readonly counterPainter: CounterPainter;
+  private readonly stackPainter = new StackPainter();
   private readonly pipelinePainter = new PipelinePainter();
   private readonly finder: PieceFinder<LaneTile>;
   private readonly counterFinder: PieceFinder<CounterTile>;
@@ -143,7 +144,13 @@ export class BasePainter {
     } else if (item.kind === "counter") {
       this.drawCounter(item, rank, shift, region, top, view, look);
     } else if ((item.kind === "group" || item.kind === "rank") && !item.isOpen) {
-      this.drawCoverage(item, rank, shift, region, top, view, look);
+      const series =
+        item.node < 0 ? [] : stackedOf(lanes.shownChildren(item.node).map((n) => lanes.nodes[n]));
+      if (series.length > 0) {
+        this.drawStack(series, item, rank, shift, region, top, view, look);
+      } else {
+        this.drawCoverage(item, rank, shift, region, top, view, look);
+      }
     }
   }
 
@@ -360,21 +367,8 @@ export class BasePainter {
     view: Viewport,
     look: BaseLook,
   ): void {
-    const { counterPainter, counterFinder } = this;
-    const n = counterFinder.find(
-      rank.key,
-      item.lanes!.nodes[item.node].lane,
-      shift,
-      view,
-      this.scene.scale,
-      true,
-    );
-    this.nMissing += counterFinder.nMissing;
-    counterPainter.begin();
-    for (let p = 0; p < n; p++) {
-      const piece = counterFinder.get(p);
-      counterPainter.add(piece.tile, piece);
-    }
+    const { counterPainter } = this;
+    this.findCounter(item.lanes!.nodes[item.node].lane, rank, shift, view, true);
     const ink = look.isDim ? look.palette.dimPx[0] : look.palette.px[0];
     const [y0, y1] = this.clip(region, top + 3, top + item.height - 3);
     const { scale } = this.scene;
@@ -394,6 +388,47 @@ export class BasePainter {
     }
   }
 
+  /** Values of a counter into its painter. */
+  private findCounter(lane: number, rank: Rank, shift: Ns, view: Viewport, isDrawn: boolean): void {
+    const { counterPainter, counterFinder } = this;
+    const n = counterFinder.find(rank.key, lane, shift, view, this.scene.scale, isDrawn);
+    this.nMissing += isDrawn ? counterFinder.nMissing : 0;
+    counterPainter.begin();
+    for (let p = 0; p < n; p++) {
+      const piece = counterFinder.get(p);
+      counterPainter.add(piece.tile, piece);
+    }
+  }
+
+  /** A closed group of counters: one on top of the other. */
+  private drawStack(
+    series: readonly number[],
+    item: Item,
+    rank: Rank,
+    shift: Ns,
+    region: Region,
+    top: number,
+    view: Viewport,
+    look: BaseLook,
+  ): void {
+    const { scale } = this.scene;
+    this.stackPainter.begin();
+    for (const lane of series) {
+      this.findCounter(lane, rank, shift, view, true);
+      this.stackPainter.add(this.counterPainter, this.image.width);
+    }
+    const [y0, y1] = this.clip(region, top + 3, top + item.height - 3);
+    const tints = look.isDim ? look.palette.dimPx : look.palette.px;
+    this.stackPainter.paint(
+      this.pixels,
+      Math.round((top + 3) * scale),
+      Math.round((top + item.height - 3) * scale),
+      y0,
+      y1,
+      (i) => tints[i],
+    );
+  }
+
   /** Least and most value drawn of a counter in the last frame, by item. */
   readonly counterScale = new Map<string, [number, number]>();
   /** Since it was set to false: the label column says what counters reach. */
@@ -401,19 +436,7 @@ export class BasePainter {
 
   /** The value of a counter at x (device pixels), or NaN. */
   counterAt(item: Item, rank: Rank, shift: Ns, view: Viewport, x: number): number {
-    const n = this.counterFinder.find(
-      rank.key,
-      item.lanes!.nodes[item.node].lane,
-      shift,
-      view,
-      this.scene.scale,
-      false,
-    );
-    this.counterPainter.begin();
-    for (let p = 0; p < n; p++) {
-      const piece = this.counterFinder.get(p);
-      this.counterPainter.add(piece.tile, piece);
-    }
+    this.findCounter(item.lanes!.nodes[item.node].lane, rank, shift, view, false);
     return this.counterPainter.at(x);
   }
 
