@@ -161,15 +161,15 @@ const point = async (page, row, ms, of = 330) => {
     ["Stages", /4 rows/],
     ["Critical path", /Its links[\s\S]*Stage[\s\S]*Rank[\s\S]*1 row/],
     ["Waits", /4 rows[\s\S]*Path/],
-    ["Other schedules", /gpipe/],
+    ["Other schedules", /zb-h2/],
   ]) {
     await page.click(`.pl-bottom [role=tab]:has-text("${tab}")`);
     await settle(page);
     assert.match(await page.locator(".pl-bottom .bottom-body").innerText(), has, tab);
   }
-  await page.locator(".pl-table .grid-row", { hasText: "gpipe" }).click();
+  await page.locator(".pl-table .grid-row", { hasText: "zb-h2" }).click();
   await page.waitForFunction(() =>
-    document.querySelector(".pl-what p").textContent.includes("below: gpipe"),
+    document.querySelector(".pl-what p").textContent.includes("below: zb-h2"),
   );
   await shot(page, "pipeline-theory.png");
   await page.close();
