@@ -14,6 +14,7 @@ typedef struct parser {
     ps_arena *arena;
     const char *text;
     size_t n, at, n_nodes;
+    bool is_packed;
     ps_err *err;
 } parser;
 
@@ -237,10 +238,59 @@ static char *parse_key(parser *p) {
     return key;
 }
 
+/* The integer that stands here, with what parts it from the next. False: it is none of few enough digits, or something else follows. */
+static bool skip_int(parser *p, char close, int64_t *value) {
+    enum { MOST_DIGITS = 18 }; /* of any value an int64 has room for */
+    skip_lit_space(p);
+    bool is_negative = p->at < p->n && p->text[p->at] == '-';
+    p->at += is_negative;
+    size_t first = p->at;
+    int64_t sum = 0;
+    for (; p->at < p->n && p->text[p->at] >= '0' && p->text[p->at] <= '9'; p->at++) {
+        sum = p->at - first < MOST_DIGITS ? sum * 10 + (p->text[p->at] - '0') : sum;
+    }
+    size_t n_digits = p->at - first;
+    *value = is_negative ? -sum : sum;
+    bool ends = next_is(p, ',') || next_is(p, close);
+    return n_digits > 0 && n_digits <= MOST_DIGITS && ends;
+}
+
+/* False: it is another array, and the parser stands where it stood. */
+static bool count_ints(parser *p, char close, size_t *n) {
+    size_t start = p->at;
+    int64_t value = 0;
+    bool is_last = false;
+    for (*n = 0; !is_last && skip_int(p, close, &value); ++*n) {
+        is_last = p->text[p->at] == close;
+        p->at++;
+    }
+    p->at = start;
+    return is_last && *n < MAX_NODES - p->n_nodes;
+}
+
+static ps_literal *take_ints(parser *p, char close, ps_literal *parent, size_t n) {
+    int64_t *ints = ps_arena_alloc(p->arena, n * sizeof *ints);
+    if (ints == NULL) {
+        return lit_fail_at(p, PS_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        (void)skip_int(p, close, &ints[i]);
+        p->at++; /* the comma, and at last the bracket */
+    }
+    p->n_nodes += n;
+    parent->ints = ints;
+    parent->n_ints = n;
+    return parent;
+}
+
 static ps_literal *parse_members(parser *p, ps_literal_kind kind, char close, int depth) {
     ps_literal *parent = new_node(p, kind);
     if (parent == NULL || take_lit(p, close)) {
         return parent;
+    }
+    size_t n_ints = 0;
+    if (p->is_packed && kind == PS_LITERAL_ARRAY && count_ints(p, close, &n_ints)) {
+        return take_ints(p, close, parent, n_ints);
     }
     ps_literal **tail = &parent->child;
     do {
@@ -291,14 +341,44 @@ static ps_literal *parse_value(parser *p, int depth) {
     return digit_follows || (c >= '0' && c <= '9') ? parse_lit_number(p) : parse_word(p);
 }
 
-const ps_literal *ps_literal_parse(ps_arena *arena, const char *text, size_t n, ps_err *err) {
-    parser p = {.arena = arena, .text = text, .n = n, .err = err};
-    const ps_literal *v = parse_value(&p, 0);
-    skip_lit_space(&p);
-    if (v != NULL && p.at < n) {
-        return lit_fail_at(&p, PS_SYNTAX, "text behind the end of the document");
+static const ps_literal *parse_document(parser *p) {
+    const ps_literal *v = parse_value(p, 0);
+    skip_lit_space(p);
+    if (v != NULL && p->at < p->n) {
+        return lit_fail_at(p, PS_SYNTAX, "text behind the end of the document");
     }
     return v;
+}
+
+const ps_literal *ps_literal_parse(ps_arena *arena, const char *text, size_t n, ps_err *err) {
+    parser p = {.arena = arena, .text = text, .n = n, .err = err};
+    return parse_document(&p);
+}
+
+const ps_literal *ps_literal_parse_packed(ps_arena *arena, const char *text, size_t n,
+                                          ps_err *err) {
+    parser p = {.arena = arena, .text = text, .n = n, .is_packed = true, .err = err};
+    return parse_document(&p);
+}
+
+ps_literal_ints ps_literal_ints_of(const ps_literal *array) {
+    bool is_array = array != NULL && array->kind == PS_LITERAL_ARRAY;
+    return (ps_literal_ints){.array = is_array ? array : NULL,
+                             .node = is_array ? array->child : NULL};
+}
+
+bool ps_literal_each_int(ps_literal_ints *walk, int64_t otherwise, int64_t *value) {
+    bool is_packed = walk->array != NULL && walk->at < walk->array->n_ints;
+    *value = is_packed ? walk->array->ints[walk->at] : otherwise;
+    if (!is_packed && walk->node == NULL) {
+        return false;
+    }
+    if (!is_packed) {
+        (void)ps_literal_int(walk->node, value);
+        walk->node = walk->node->next;
+    }
+    walk->at++;
+    return true;
 }
 
 const ps_literal *ps_literal_get(const ps_literal *object, const char *key) {

@@ -16,7 +16,7 @@ STAYS = {
     "ps_dispatch": "worst n_worst",  # looked at by the map alone
     "ps_overlaps": "spans places n_places",  # looked at by the map alone
     "ps_named_sums": "rows",  # an index, made when a row is added
-    "ps_literal": "begin source_len",  # its place in a text that does not travel
+    "ps_literal": "begin source_len ints n_ints",  # its place in a text that does not travel; of packed ones, which do not either
     "ps_call_tree": "places",  # an index, made when a node is added; one that was read is only added to others
     "ps_table": "failed made",  # a table whose rows are made when they are written: its maker travels
     "ps_comm_op": "look",  # an address: which of the list's it is travels as a number

@@ -216,6 +216,64 @@ static void members(void **state) {
     ps_arena_fini(&p.arena);
 }
 
+static void add_ints(const ps_literal *v, ps_buf *out) {
+    int64_t value = 0;
+    ps_literal_ints walk = ps_literal_ints_of(v);
+    while (ps_literal_each_int(&walk, -7, &value)) {
+        ps_buf_addf(out, "%lld ", (long long)value);
+    }
+}
+
+/* Packed or not, a document is or is none, breaks at the same byte, and its arrays have the same integers. */
+static void packed(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n_ints; /* of the document itself; 0: it is none, or not packed */
+    } CASES[] = {{"[1, 2,-3]", 3},
+                 {"[]", 0},
+                 {"[1, 2.5]", 0},
+                 {"[1, 'a', \"4\"]", 0},
+                 {"(1,)", 0},
+                 {"(1,2)", 2},
+                 {"[1,]", 0},
+                 {"[ 1 ,\n2 ]", 2},
+                 {"[1 2]", 0},
+                 {"[1", 0},
+                 {"[1,", 0},
+                 {"[-]", 0},
+                 {"[1, -]", 0},
+                 {"[1e3]", 0},
+                 {"[1, null]", 0},
+                 {"[007]", 1},
+                 {"[1]x", 0},
+                 {"[-0]", 1},
+                 {"[[1, 2], 3]", 0},
+                 {"1", 0},
+                 {"[999999999999999999]", 1},
+                 {"[9223372036854775807]", 0},
+                 {"[1, 9223372036854775808]", 0}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        parsed plain = parse(CASES[i].text);
+        parsed p = {.err = PS_ERR_INIT};
+        ps_arena_init(&p.arena);
+        p.v = ps_literal_parse_packed(&p.arena, CASES[i].text, strlen(CASES[i].text), &p.err);
+        assert_int_equal(p.v != NULL, plain.v != NULL);
+        assert_int_equal(p.err.code, plain.err.code);
+        assert_int_equal(p.err.offset, plain.err.offset);
+        ps_buf a = {0};
+        ps_buf b = {0};
+        add_ints(plain.v, &a);
+        add_ints(p.v, &b);
+        assert_string_equal(ps_buf_str(&a), ps_buf_str(&b));
+        assert_int_equal(p.v != NULL ? p.v->n_ints : 0, CASES[i].n_ints);
+        ps_buf_fini(&a);
+        ps_buf_fini(&b);
+        ps_arena_fini(&plain.arena);
+        ps_arena_fini(&p.arena);
+    }
+}
+
 /* Every allocation in turn fails: PS_NOMEM, and nothing is left. */
 static void out_of_memory(void **state) {
     (void)state;
@@ -241,6 +299,7 @@ int main(void) {
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(number_of_values_is_bounded),
         cmocka_unit_test(members),
+        cmocka_unit_test(packed),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

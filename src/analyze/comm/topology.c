@@ -29,9 +29,9 @@ static const ps_literal *topology_entry(const ps_trace *trace, const char *key, 
         return NULL;
     }
     ps_err odd = PS_ERR_INIT;
-    const ps_literal *v = ps_literal_parse(arena, text, strlen(text), &odd);
+    const ps_literal *v = ps_literal_parse_packed(arena, text, strlen(text), &odd);
     if (v != NULL && v->kind == PS_LITERAL_STRING) { /* a JSON text stored as a JSON string */
-        v = ps_literal_parse(arena, v->text, v->len, &odd);
+        v = ps_literal_parse_packed(arena, v->text, v->len, &odd);
     }
     *nomem = *nomem || odd.code == PS_NOMEM;
     if (v == NULL || v->kind != PS_LITERAL_OBJECT) {
@@ -60,21 +60,23 @@ static int64_t from_batch_sizes(const ps_literal *object, const char *entry, int
     return n;
 }
 
-/* How many ranks a group has, the first one and how far they lie apart. `ranks` has one at least. */
+/* How many ranks a group has, the first one and how far they lie apart; nothing of one that lists none. */
 static void measure_group_ranks(const ps_literal *ranks, ps_group_fact *fact) {
     int64_t before = -1;
     int64_t stride = -1; /* until two are seen */
-    (void)ps_literal_int(ranks->child, &fact->first_rank);
-    fact->n_ranks = 0;
-    for (const ps_literal *r = ranks->child; r != NULL; r = r->next) {
-        int64_t rank = -1;
-        bool known = ps_literal_int(r, &rank) && rank >= 0;
-        int64_t step = known && before >= 0 && rank > before ? rank - before : 0;
-        stride = r == ranks->child ? stride : stride < 0 || stride == step ? step : 0;
-        before = known ? rank : -1;
-        fact->n_ranks++;
+    int64_t rank = -1;
+    int64_t n = 0;
+    ps_literal_ints walk = ps_literal_ints_of(ranks);
+    for (; ps_literal_each_int(&walk, -1, &rank); n++) {
+        int64_t step = rank >= 0 && before >= 0 && rank > before ? rank - before : 0;
+        fact->first_rank = n == 0 ? rank : fact->first_rank;
+        stride = n == 0 ? stride : stride < 0 || stride == step ? step : 0;
+        before = rank >= 0 ? rank : -1;
     }
-    fact->stride = stride > 0 ? stride : 0;
+    if (n > 0) {
+        fact->n_ranks = n;
+        fact->stride = stride > 0 ? stride : 0;
+    }
 }
 
 /* A copy in the facts' arena; `nomem` is set where there is no room for it. */
@@ -104,10 +106,7 @@ static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, p
                               .n_ranks = -1,
                               .first_rank = -1};
         (void)ps_literal_int(ps_literal_get(g, "group_rank"), &fact.group_rank);
-        const ps_literal *ranks = ps_literal_get(g, "global_ranks");
-        if (ranks != NULL && ranks->kind == PS_LITERAL_ARRAY && ranks->child != NULL) {
-            measure_group_ranks(ranks, &fact);
-        }
+        measure_group_ranks(ps_literal_get(g, "global_ranks"), &fact);
         out->groups[out->n_groups++] = fact;
     }
     return nomem ? ps_fail_nomem(err) : PS_OK;
@@ -130,12 +129,11 @@ static bool is_pipeline_group(const char *text) {
     return false;
 }
 
-/* "ranks" is an array, or a text that holds one. */
-static const ps_literal *ranks_of(const ps_literal *group, ps_arena *arena, bool *nomem) {
+const ps_literal *ps_group_ranks(const ps_literal *group, ps_arena *arena, bool *nomem) {
     const ps_literal *ranks = ps_literal_get(group, "ranks");
     if (ranks != NULL && ranks->kind == PS_LITERAL_STRING) {
         ps_err odd = PS_ERR_INIT;
-        ranks = ps_literal_parse(arena, ranks->text, ranks->len, &odd);
+        ranks = ps_literal_parse_packed(arena, ranks->text, ranks->len, &odd);
         *nomem = *nomem || odd.code == PS_NOMEM;
     }
     return ranks != NULL && ranks->kind == PS_LITERAL_ARRAY ? ranks : NULL;
@@ -151,15 +149,11 @@ static ps_group_fact group_fact(const ps_literal *group, const ps_literal *ranks
                           .group_rank = -1,
                           .n_ranks = -1,
                           .first_rank = -1};
-    if (ranks != NULL && ranks->child != NULL) {
-        int64_t at = 0;
-        measure_group_ranks(ranks, &fact);
-        for (const ps_literal *r = ranks->child; r != NULL; r = r->next, at++) {
-            int64_t rank = -1;
-            if (ps_literal_int(r, &rank) && rank == own && own >= 0) {
-                fact.group_rank = at;
-            }
-        }
+    measure_group_ranks(ranks, &fact);
+    ps_literal_ints walk = ps_literal_ints_of(ranks);
+    int64_t rank = -1;
+    for (int64_t at = 0; ps_literal_each_int(&walk, -1, &rank); at++) {
+        fact.group_rank = own >= 0 && rank == own ? at : fact.group_rank;
     }
     return fact;
 }
@@ -176,7 +170,7 @@ static ps_code read_pg_config(const ps_literal *config, int64_t own, ps_arena *s
         return ps_fail_nomem(err);
     }
     for (const ps_literal *g = config->child; g != NULL; g = g->next) {
-        const ps_literal *ranks = ranks_of(g, scratch, &nomem);
+        const ps_literal *ranks = ps_group_ranks(g, scratch, &nomem);
         out->groups[out->n_groups++] = group_fact(g, ranks, own, arena, &nomem);
     }
     return nomem ? ps_fail_nomem(err) : PS_OK;

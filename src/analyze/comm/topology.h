@@ -34,6 +34,10 @@ typedef struct ps_rank_facts {
     ps_recorded_clock clock;
 } ps_rank_facts;
 
+/* The ranks of a group of PyTorch's pg_config: "ranks" is an array, or a text that holds one, which is parsed (packed) into the arena.
+ * NULL: it is neither. `nomem` is set where there is no room for it. */
+const ps_literal *ps_group_ranks(const ps_literal *group, ps_arena *arena, bool *nomem);
+
 /* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for
  * pipelines is known by its description; what is malformed is counted and left out. */
 PS_MUST_USE ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,

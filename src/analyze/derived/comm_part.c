@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/comm/topology.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
@@ -32,9 +33,9 @@ static const ps_literal *comm_group_entry(const ps_map_input *in, const char *ke
         return NULL;
     }
     ps_err odd = PS_ERR_INIT;
-    const ps_literal *v = ps_literal_parse(arena, text, strlen(text), &odd);
+    const ps_literal *v = ps_literal_parse_packed(arena, text, strlen(text), &odd);
     if (v != NULL && v->kind == PS_LITERAL_STRING) {
-        v = ps_literal_parse(arena, v->text, v->len, &odd);
+        v = ps_literal_parse_packed(arena, v->text, v->len, &odd);
     }
     *nomem = *nomem || odd.code == PS_NOMEM;
     if (v == NULL) {
@@ -44,21 +45,17 @@ static const ps_literal *comm_group_entry(const ps_map_input *in, const char *ke
 }
 
 static bool add_comm_group_ranks(ps_comm_group *g, ps_arena *arena, const ps_literal *ranks) {
+    int64_t rank = -1;
     size_t n = 0;
-    bool is_array = ranks != NULL && ranks->kind == PS_LITERAL_ARRAY;
-    for (const ps_literal *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
+    for (ps_literal_ints w = ps_literal_ints_of(ranks); ps_literal_each_int(&w, -1, &rank);) {
         n++;
     }
     g->ranks = ps_arena_alloc(arena, (n + 1) * sizeof *g->ranks);
-    if (g->ranks == NULL) {
-        return false;
-    }
-    for (const ps_literal *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
-        g->ranks[g->n_ranks] = -1;
-        (void)ps_literal_int(r, &g->ranks[g->n_ranks]);
+    ps_literal_ints walk = ps_literal_ints_of(ranks);
+    while (g->ranks != NULL && ps_literal_each_int(&walk, -1, &g->ranks[g->n_ranks])) {
         g->n_ranks++;
     }
-    return true;
+    return g->ranks != NULL;
 }
 
 static bool add_comm_group(ps_comm_part *part, const char *id, const char *label,
@@ -83,17 +80,6 @@ static size_t count_children(const ps_literal *v, ps_literal_kind kind) {
     return n;
 }
 
-/* "ranks" of PyTorch is an array, or a text that holds one. */
-static const ps_literal *ranks_of(const ps_literal *group, ps_arena *arena, bool *nomem) {
-    const ps_literal *ranks = ps_literal_get(group, "ranks");
-    if (ranks != NULL && ranks->kind == PS_LITERAL_STRING) {
-        ps_err odd = PS_ERR_INIT;
-        ranks = ps_literal_parse(arena, ranks->text, ranks->len, &odd);
-        *nomem = *nomem || odd.code == PS_NOMEM;
-    }
-    return ranks;
-}
-
 static bool read_comm_group_groups(const ps_map_input *in, ps_comm_part *part) {
     bool nomem = false;
     ps_arena scratch;
@@ -111,7 +97,7 @@ static bool read_comm_group_groups(const ps_map_input *in, ps_comm_part *part) {
     }
     for (const ps_literal *g = m > 0 ? config->child : NULL; ok && g != NULL; g = g->next) {
         const char *name = ps_literal_str(ps_literal_get(g, "pg_name"));
-        const ps_literal *ranks = ranks_of(g, &scratch, &nomem);
+        const ps_literal *ranks = ps_group_ranks(g, &scratch, &nomem);
         ok = !nomem &&
              (name == NULL ||
               add_comm_group(part, name, ps_literal_str(ps_literal_get(g, "pg_desc")), ranks));
