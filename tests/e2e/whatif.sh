@@ -297,7 +297,7 @@ import xml.etree.ElementTree as tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 texts = [t.text for t in tree.parse(sys.argv[1]).iter(SVG + "text")]
-for wanted in ("stage 0", "stage 1", "dp 0", "dp 1", "1.319", "1.000"):
+for wanted in ("stage 0", "stage 1", "replica", "0", "1", "1.319", "1.000"):
     assert wanted in texts, (wanted, texts)
 PY
 

@@ -119,11 +119,11 @@ static void put_whatif_page_map(ps_html_page *p, const ps_whatif_view *view) {
             view->lang,
             "<h2>Workers</h2>\n<p class=quiet>slowdown of each worker: the lower one of its stage's "
             "and its replica's; the bar fills up to the slowest</p>\n<div "
-            "class=scroll><table><tr><th>stage</th>",
+            "class=scroll><table><tr><th>stage, replica</th>",
             "<h2>Worker</h2>\n<p class=quiet>各 worker 的变慢倍数：取其阶段与其副本中较小者；色条按最慢者填满"
-            "</p>\n<div class=scroll><table><tr><th>阶段</th>"));
+            "</p>\n<div class=scroll><table><tr><th>阶段，副本</th>"));
     for (size_t c = 0; c < columns; c++) {
-        ps_buf_addf(p->out, "<th class=n>dp %lld</th>", (long long)ps_view_int(t, c, "replica"));
+        ps_buf_addf(p->out, "<th class=n>%lld</th>", (long long)ps_view_int(t, c, "replica"));
     }
     for (size_t r = 0; r < t->n_rows; r++) {
         double s = ps_view_real(t, r, "slowdown");

@@ -90,9 +90,11 @@ static void put_map_title(const worker_map *m) {
 /* Every column where there is room, else every few. */
 static void put_map_columns(const worker_map *m) {
     size_t every = (size_t)ceil(TEXT_W / m->cell_w);
+    ps_svg_put_text(m->out, PAD + NAMES - 10, TOP - 6, 11, PS_SVG_END, m->surfaces->quiet, "",
+                    "replica");
     for (size_t c = 0; c < m->n_columns; c += every) {
         char text[32];
-        (void)snprintf(text, sizeof text, "dp %lld",
+        (void)snprintf(text, sizeof text, "%lld",
                        (long long)ps_view_int(m->view->workers, c, "replica"));
         ps_svg_put_text(m->out, PAD + NAMES + ((double)c + 0.5) * m->cell_w, TOP - 6, 11,
                         every > 1 ? PS_SVG_START : PS_SVG_MIDDLE, m->surfaces->quiet, "", text);

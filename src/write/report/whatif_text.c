@@ -245,15 +245,15 @@ static void put_worker(ps_buf *out, const ps_table *t, size_t row) {
 }
 
 /* A row a stage, a column a replica. */
-static void put_whatif_text_map(ps_buf *out, const ps_table *t, int64_t n_stages,
+static void put_whatif_text_map(ps_buf *out, ps_lang lang, const ps_table *t, int64_t n_stages,
                                 int64_t n_replicas) {
-    ps_buf_addf(out, "%8s", "");
+    ps_buf_add_str(out, PS_SAY(lang, "replica ", "副本    "));
     for (int64_t d = 0; d < n_replicas; d++) {
-        ps_buf_addf(out, "  dp %3lld", (long long)d);
+        ps_buf_addf(out, "%7lld ", (long long)d);
     }
     ps_buf_addf(out, "\n");
     for (int64_t s = 0; s < n_stages; s++) {
-        ps_buf_addf(out, "stage %2lld", (long long)s);
+        ps_buf_addf(out, PS_SAY(lang, "stage %2lld", "阶段  %2lld"), (long long)s);
         for (int64_t d = 0; d < n_replicas; d++) {
             put_worker(out, t, (size_t)(s * n_replicas + d));
         }
@@ -303,7 +303,8 @@ static void put_workers(ps_buf *out, const ps_whatif_view *view) {
     if (n_replicas > MAP_MOST_COLUMNS || ps_view_int(view->job, 0, "tp") > 1) {
         put_slowest(out, lang, view->workers);
     } else {
-        put_whatif_text_map(out, view->workers, ps_view_int(view->job, 0, "stages"), n_replicas);
+        put_whatif_text_map(out, view->lang, view->workers, ps_view_int(view->job, 0, "stages"),
+                            n_replicas);
     }
     ps_buf_addf(out,
                 PS_SAY(lang, "* the slowest 3 %% of the workers\n\n", "* 最慢的 3 %% worker\n\n"));
