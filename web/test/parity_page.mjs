@@ -81,7 +81,14 @@ export class Stage extends Viewer {
       tab,
       ...Object.fromEntries(Object.entries(state).map(([k, v]) => [`tl.${k}`, v])),
     });
-    await this.page.evaluate((h) => (location.hash = h), hash.toString());
+    await this.page.evaluate((h) => {
+      // What was just done is not in the address yet: one that says the same would be no change.
+      if (location.hash === `#${h}`) {
+        dispatchEvent(new PopStateEvent("popstate"));
+      } else {
+        location.hash = h;
+      }
+    }, hash.toString());
     await this.page.locator(".tl-over").waitFor({ state: "visible" });
     await this.settle();
     await this.says(
