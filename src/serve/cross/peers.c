@@ -241,6 +241,12 @@ typedef struct company {
     size_t n;
 } company;
 
+/* At the same place, and ready; the rank itself in any state. */
+static bool is_of_company(const ps_request *q, size_t own, size_t i) {
+    bool is_near = ps_store_rank(q->store, i)->cluster == ps_store_rank(q->store, own)->cluster;
+    return is_near && (i == own || ps_store_status(q->store, i).state == PS_STATE_READY);
+}
+
 static bool find_company(const ps_request *q, const char *key, company *c) {
     *c = (company){.q = q};
     size_t n = ps_store_n_ranks(q->store);
@@ -250,8 +256,7 @@ static bool find_company(const ps_request *q, const char *key, company *c) {
         return c->ranks != NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        bool is_near = ps_store_rank(q->store, i)->cluster == ps_store_rank(q->store, own)->cluster;
-        if (is_near && (i == own || ps_store_status(q->store, i).state == PS_STATE_READY)) {
+        if (is_of_company(q, own, i)) {
             c->ranks[c->n++] = i;
         }
     }
@@ -259,9 +264,11 @@ static bool find_company(const ps_request *q, const char *key, company *c) {
 }
 
 size_t ps_peers_n_others(const ps_request *q, const char *key) {
-    company c;
-    size_t n = find_company(q, key, &c) && c.n > 0 ? c.n - 1 : 0;
-    ps_free(c.ranks);
+    size_t own = ps_store_find(q->store, key, strlen(key));
+    size_t n = 0;
+    for (size_t i = 0; own != SIZE_MAX && i < ps_store_n_ranks(q->store); i++) {
+        n += i != own && is_of_company(q, own, i);
+    }
     return n;
 }
 
@@ -278,7 +285,9 @@ static void gather_peer_rank(void *context, size_t i) {
     const ps_rank_entry *entry = ps_store_rank(q->store, g->c->ranks[i]);
     ps_loaded *l = NULL;
     ps_err gone = PS_ERR_INIT;
-    if (ps_store_get(q->store, g->c->ranks[i], &l, &gone) != PS_OK) {
+    ps_code code = ps_store_get(q->store, g->c->ranks[i], &l, &gone);
+    if (code != PS_OK) {
+        g->errors[i] = code == PS_NOMEM ? gone : g->errors[i];
         return;
     }
     ps_peer_rank *rank = &g->ranks[i];
