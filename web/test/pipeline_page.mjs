@@ -206,6 +206,23 @@ const point = async (page, row, ms, of = 330) => {
     document.querySelector(".sim-out dd")?.textContent.includes("330 ms"),
   );
   await shot(page, "pipeline-simulate.png");
+
+  // With nothing below the rows the form says what was measured, also after another page.
+  const filled = () =>
+    page
+      .locator(".sim-shape input[type=number], .sim-time input[type=number]")
+      .evaluateAll((all) => all.map((field) => field.value).join());
+  const values = await filled();
+  assert.match(values, /^4,8,10,/);
+  await page.selectOption(".pl-under", "none");
+  await page.click("nav.tabs [role=tab]:has-text('Timeline')");
+  await page.waitForSelector("#page-timeline canvas");
+  await page.click("nav.tabs [role=tab]:has-text('Pipeline')");
+  await settle(page);
+  await page.waitForFunction(
+    () => document.querySelector(".sim-shape input[type=number]")?.value === "4",
+  );
+  assert.equal(await filled(), values);
   await page.close();
 }
 {

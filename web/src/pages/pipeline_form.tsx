@@ -6,12 +6,14 @@ import { session } from "../model/session";
 import { NumberField } from "../panels/number_field";
 import type { Row } from "../pipeline/rows";
 import { makeView } from "../pipeline/rows";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { t, type Word } from "../words";
 import {
   change,
   changeFactor,
   choice,
+  filled,
+  fillForm,
   form,
   isSimulating,
   loaded,
@@ -38,7 +40,17 @@ export function SimulateForm() {
   const f = useAtom(form);
   const sim = useAtom(simulated);
   const known = useAtom(session);
-  const used = sim?.reply?.used;
+  const now = useAtom(loaded);
+  const below = useAtom(under);
+  const left = useAtom(filled);
+  const used = sim?.reply?.used ?? left ?? undefined;
+  const isLeft = below === "none" || below.startsWith("beside:");
+  const isEmpty = now !== null && isLeft && used === undefined;
+  useEffect(() => {
+    if (isEmpty) {
+      void fillForm();
+    }
+  }, [isEmpty, now]);
   const schedule = f.schedule ?? used?.schedule ?? "1f1b";
   const takes = (what: keyof typeof TAKES): boolean => TAKES[what].includes(schedule);
   const isChanged = JSON.stringify(f) !== JSON.stringify(NO_FORM);

@@ -105,6 +105,8 @@ export const choice = new Atom<Choice>({ pipeline: 0, step: null, byPhase: false
 export const under = new Atom<Under>("none");
 export const form = new Atom<Form>(NO_FORM);
 export const simulated = new Atom<Simulated | null>(null);
+/** What the form says of the measurement while no simulation is drawn; null: not known. */
+export const filled = new Atom<SimulateReply["used"] | null>(null);
 /** A sentence: why the form cannot be simulated. */
 export const refusal = new Atom<string | null>(null);
 export const isSimulating = new Atom(false);
@@ -304,6 +306,7 @@ async function run(): Promise<void> {
       return; // another is on its way
     }
     refusal.set(null);
+    filled.set(reply.used);
     simulated.set({ reply: rest, chart: decoded, under: what });
   } catch (error) {
     const sentence = sentenceOf(error);
@@ -318,6 +321,20 @@ async function run(): Promise<void> {
   }
   simulating = null;
   isSimulating.set(false);
+}
+
+/** Asks for what the form shows although nothing of it is drawn. */
+export async function fillForm(): Promise<void> {
+  const body = askOf("form");
+  const text = JSON.stringify(body);
+  try {
+    const { used } = await post<SimulateReply>("simulate", body);
+    if (text === JSON.stringify(askOf("form"))) {
+      filled.set(used);
+    }
+  } catch {
+    // why it cannot be simulated is said once it is drawn
+  }
 }
 
 /** The chart of another capture, its steps beside those of this one. */
@@ -388,6 +405,7 @@ export function follow(): void {
   follows = true;
   const again = (): void => {
     measuredStages = null;
+    filled.set(null);
     last = "";
     void loadChart();
   };
@@ -396,6 +414,9 @@ export function follow(): void {
   language.listen(again);
   for (const atom of [under, form, choice]) {
     atom.listen(simulate);
+  }
+  for (const atom of [form, choice]) {
+    atom.listen(() => filled.set(null));
   }
   void loadChart();
 }
