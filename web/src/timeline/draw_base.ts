@@ -40,6 +40,8 @@ export class BasePainter {
   private readonly counterFinder: PieceFinder<CounterTile>;
   private readonly coverageFinder: PieceFinder<Uint8Array>;
   readonly labels = new LabelList();
+  /** Behind the last label of each region: a row that the region cuts has its label cut with it. */
+  private readonly labelsEnd: [number, number] = [0, 0];
   /** Of labels.rank. */
   readonly rankKeys: string[] = [];
   private image: ImageData;
@@ -96,11 +98,12 @@ export class BasePainter {
     // What is searched for stands out, also where links of a slice are lit.
     this.painter.isDim = look.isDim && !this.matches.isOn;
     this.rowsSeen.clear();
-    for (const region of scene.regions) {
+    scene.regions.forEach((region, i) => {
       if (region.bottom > region.top) {
         this.drawRegion(region, view, look);
       }
-    }
+      this.labelsEnd[i] = this.labels.n;
+    });
     this.nDrawn = this.painter.nDrawn;
     ctx.putImageData(this.image, 0, 0);
     this.drawTexts(ctx, view, look);
@@ -249,7 +252,6 @@ export class BasePainter {
     painter.labelRank = this.rankIndex(rank.key);
     for (let row = first; row < end; row++) {
       const y = top + LANE_PAD + row * ROW_PX;
-      // Labels of rows that are cut by the region's edge are cut with it.
       painter.labelY = (y + (ROW_PX - 2) / 2) * scene.scale;
       painter.labels = y >= region.top - 4 ? this.labels : null;
       if (this.paintRow(n, row, colours)) {
@@ -443,11 +445,11 @@ export class BasePainter {
   // --- texts ---------------------------------------------------------------------------------------------------------
 
   private drawTexts(ctx: CanvasRenderingContext2D, view: Viewport, look: BaseLook): void {
-    const { labels, scene } = this;
+    const { scene } = this;
     ctx.font = `${LABEL_FONT_PX * scene.scale}px ${FONT}`;
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
-    for (const region of scene.regions) {
+    scene.regions.forEach((region, i) => {
       ctx.save();
       ctx.beginPath();
       ctx.rect(
@@ -458,11 +460,21 @@ export class BasePainter {
       );
       ctx.clip();
       this.drawSteps(ctx, region, view, look);
+      this.drawLabels(ctx, i === 0 ? 0 : this.labelsEnd[i - 1], this.labelsEnd[i], look);
       ctx.restore();
-    }
+    });
+  }
+
+  private drawLabels(
+    ctx: CanvasRenderingContext2D,
+    from: number,
+    end: number,
+    look: BaseLook,
+  ): void {
+    const { labels, scene } = this;
     const { text: plain, dimText } = look.palette;
     let style = "";
-    for (let i = 0; i < labels.n; i++) {
+    for (let i = from; i < end; i++) {
       const text = this.label(i);
       if (text !== "") {
         const wanted = (labels.isDim[i] === 1 ? dimText : plain)[labels.look[i]];
