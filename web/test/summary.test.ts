@@ -82,14 +82,15 @@ test("a stage has the number of the place of its ranks", () => {
   assert.equal(entriesOf(STEPS)[2].pp, 0);
 });
 
-test("a finding begins with its first sentence, cut at a colon where that is long", () => {
+test("a finding begins with its first sentence, which is whole however long it is", () => {
   assert.deepEqual(leadOf("One. Two."), ["One.", "Two."]);
   assert.deepEqual(leadOf("It takes 1.5 ms, see docs/bubble.md."), [
     "It takes 1.5 ms, see docs/bubble.md.",
     "",
   ]);
   assert.deepEqual(leadOf("第一句。第二句。"), ["第一句。", "第二句。"]);
-  const long = `${"word ".repeat(30)}end: what follows. Another.`;
-  assert.equal(leadOf(long)[0], `${"word ".repeat(30)}end:`);
-  assert.equal(leadOf(long)[1], "what follows. Another.");
+  const long = `${"word ".repeat(30)}(60.1 ms of it in the bubble); what follows: this.`;
+  assert.deepEqual(leadOf(`${long} Another.`), [long, "Another."]);
+  const wide = `${"很长的一句话".repeat(30)}（其中 60.1 ms）；后半句：到此。`;
+  assert.deepEqual(leadOf(`${wide}第二句。`), [wide, "第二句。"]);
 });
