@@ -940,6 +940,7 @@ const WORDS = {
   "compare.places-base": ["Baseline: {0}", "基线：{0}"],
   "compare.no-places": ["{0} is no name of slices: it has no single place in the timeline.", "{0} 不是切片名称：在时间线中没有单一位置。"],
   "compare.not-read": ["No rank of this capture is read yet.", "该采集的 rank 尚未读取。"],
+  "compare.partly-read": ["{0} of {1} ranks are not read: nothing of them stands here.", "{1} 个 rank 中有 {0} 个尚未读取，此处不含其内容。"],
   "compare.pair": ["Rank with rank", "同 rank 对比"],
   "compare.pipelines": ["Pipelines one above the other", "流水线上下对比"],
   "compare.timelines": ["Both in the timeline, on one scale", "在时间线中并排显示（同一比例）"],

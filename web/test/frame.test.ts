@@ -305,6 +305,18 @@ test("numbers that are read against one another have one unit", () => {
     ["s", "s", "s", "µs"],
   );
   assert.deepEqual(units(["total", "mean"], [5e9, 2e3]), ["s", "µs"]);
+  const half = (rows: Cell[][]): Table => ({
+    ...table,
+    columns: [["duration", "int", "ns", false]],
+    rows,
+  });
+  const halves = [half([[72.9e6]]), half([[20.257e6], [900]]), half([])];
+  const unit = (one: Table, alike?: Table[]): string => columnsOf(one, alike)[0].shown.unit;
+  assert.deepEqual(
+    halves.map((one) => unit(one, halves)),
+    ["ms", "ms", "ms"],
+    "of tables that stand side by side",
+  );
 });
 
 test("filters that the address knows hold from the first rows that are shown", async () => {

@@ -9,7 +9,7 @@ import { duration, percent } from "../base/time";
 import { baseline, baselineOf, chooseBaseline } from "../model/baseline";
 import { openCaptures } from "../model/captures";
 import { fail, notify } from "../model/notices";
-import { offsets, ranks, session, tab } from "../model/session";
+import { load, offsets, ranks, session, tab } from "../model/session";
 import { bottomHeight, bottomOpen, listScroll, resetWindow } from "../model/timeline";
 import { layoutInput, touchTree, tree, wantLanes } from "../model/tree";
 import { registerUrl } from "../model/url_state";
@@ -195,6 +195,7 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
           </div>
           {state.name !== "" && (
             <Places
+              key={`${shown} ${state.name}`}
               table={shown}
               name={state.name}
               now={now}
@@ -294,6 +295,7 @@ interface PlacesProps extends Sides {
 function Places({ table, name, now, base, stages }: PlacesProps) {
   const known = useAtom(ranks);
   const at = useRef<HTMLDivElement>(null);
+  const [first, setFirst] = useState<Readonly<Record<string, Table>>>({});
   useEffect(() => at.current?.scrollIntoView({ block: "nearest" }), [name]);
   const q = slicesOf(table, name);
   // Which capture they are of stands over them.
@@ -303,32 +305,59 @@ function Places({ table, name, now, base, stages }: PlacesProps) {
     const own = rank === undefined ? text : t("where.rank", rank);
     return stage === undefined ? own : `${own}, ${t("where.stage", stage)}`;
   };
+  const halves = [now, base].map((cluster) => {
+    const own = known.filter((r) => r.cluster === cluster);
+    const ready = own.filter((r) => r.state === "ready").map((r) => r.key);
+    return { cluster, own, ready: ready.join(",") };
+  });
+  // Numbers of both are read against one another: what came first of each says in which units.
+  const [one, other] = halves.map(({ ready }) => first[ready]);
+  const alike = useMemo(
+    () => [one, other].filter((came): came is Table => came !== undefined),
+    [one, other],
+  );
   if (q === null) {
     return <p class="quiet">{t("compare.no-places", name)}</p>;
   }
   return (
     <div class="columns-wide" ref={at}>
-      {([now, base] as const).map((cluster) => {
-        const keys = known.filter((r) => r.cluster === cluster && r.state === "ready");
-        return (
-          <div class="card flush" key={cluster}>
-            {keys.length === 0 ? (
-              <p class="quiet">{t("compare.not-read")}</p>
-            ) : (
-              <DataTable
-                path="search/table"
-                params={{ q, regex: 1, ranks: keys.map((r) => r.key).join(",") }}
-                title={t(cluster === now ? "compare.places-new" : "compare.places-base", name)}
-                maxRows={8}
-                rankText={rankText}
-                hidden={["name"]}
-                sort={{ column: "duration", desc: true }}
-              />
-            )}
-          </div>
-        );
-      })}
+      {halves.map(({ cluster, own, ready }) => (
+        <div class="card flush" key={cluster}>
+          <Unread own={own} />
+          {ready !== "" && (
+            <DataTable
+              path="search/table"
+              params={{ q, regex: 1, ranks: ready }}
+              alike={alike}
+              onTable={(came) => setFirst((all) => ({ [ready]: came, ...all }))}
+              title={t(cluster === now ? "compare.places-new" : "compare.places-base", name)}
+              maxRows={8}
+              rankText={rankText}
+              hidden={["name"]}
+              sort={{ column: "duration", desc: true }}
+            />
+          )}
+        </div>
+      ))}
     </div>
+  );
+}
+
+/** How many ranks of a capture are not looked at, and the way to read them. */
+function Unread({ own }: { own: readonly Rank[] }) {
+  const unread = own.filter((r) => r.state !== "ready");
+  const waiting = unread.filter((r) => r.state === "waiting").map((r) => r.key);
+  return unread.length === 0 ? null : (
+    <p class="quiet card-note">
+      {unread.length === own.length
+        ? t("compare.not-read")
+        : t("compare.partly-read", unread.length, own.length)}{" "}
+      {waiting.length > 0 && (
+        <button type="button" onClick={() => void load(waiting).catch(fail)}>
+          {t("frame.load-all")}
+        </button>
+      )}
+    </p>
   );
 }
 

@@ -37,6 +37,7 @@ export interface DataTableProps extends TableOptions {
 const FILTER_PX = 28;
 /** Room for the sentence that there are none. */
 const EMPTY_ROWS = 4;
+const NONE_ALIKE: readonly Table[] = [];
 /** Rows that are fetched before they come into sight, above and below. */
 const AHEAD = { above: 20, below: 40 };
 
@@ -114,6 +115,7 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const asked = useQuery(options);
   const rows = useMemo(() => new Rows(source.rows, () => redraw(0)), [source]);
+  rows.shareUnits(options.alike ?? NONE_ALIKE);
   const tree = useTree(source, rows, options.isPlain === true);
   const shown = useShownRows(tree, rows, asked.query, options);
   const scroller = useMemo(() => new Scroller(() => redraw(0)), []);

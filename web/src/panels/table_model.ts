@@ -63,19 +63,22 @@ function familyOf(table: Table): (column: Table["columns"][0]) => string {
     `${unitOf(column)} ${isComparison ? "" : column[0].replace(/ (base|difference)$/, "")}`;
 }
 
-export function columnsOf(table: Table): Column[] {
+/** `alike`: tables of the same columns that are read against one another, this one among them: units suit the rows of all. */
+export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] {
   const family = familyOf(table);
   const samples = new Map<string, number[]>();
-  table.columns.forEach((column, index) => {
-    const own = column[1] === "text" ? [] : table.rows.map((r) => r[index]);
-    const all = samples.get(family(column)) ?? [];
-    own.forEach((v) => typeof v === "number" && all.push(v));
-    samples.set(family(column), all);
-  });
+  for (const { columns, rows } of alike.length > 0 ? alike : [table]) {
+    columns.forEach((column, index) => {
+      const own = column[1] === "text" ? [] : rows.map((r) => r[index]);
+      const all = samples.get(family(column)) ?? [];
+      own.forEach((v) => typeof v === "number" && all.push(v));
+      samples.set(family(column), all);
+    });
+  }
   return table.columns.map((column, index) => {
     const [name, type, , exact, of] = column;
     const unit = unitOf(column);
-    const sample = type === "text" ? [] : samples.get(family(column))!;
+    const sample = type === "text" ? [] : (samples.get(family(column)) ?? []);
     return {
       name,
       type,
@@ -435,8 +438,7 @@ export class Rows {
   private take(chunk: number, table: Table): void {
     if (this.columns.length === 0) {
       // What is typed into filters is understood by the columns that they are of.
-      this.columns = columnsOf(table);
-      this.hasUnits = table.rows.length > 0;
+      this.takeUnits(table);
       if (Object.keys(filterOf(this.query, this.columns).values).length > 0) {
         this.start(this.query);
         return;
@@ -449,8 +451,7 @@ export class Rows {
     const names = (of: Table): string => of.columns.map((c) => c.join()).join(";");
     const isOther = this.table !== null && names(this.table) !== names(table);
     if (isOther || (!this.hasUnits && chunk === 0 && this.loaded().length === 0)) {
-      this.columns = columnsOf(table);
-      this.hasUnits = table.rows.length > 0;
+      this.takeUnits(table);
     }
     this.table = table;
     this.total = table.total;
@@ -460,4 +461,20 @@ export class Rows {
 
   /** Units were chosen by values that were there; they stay while the order changes. */
   private hasUnits = false;
+  private unitsFrom: Table | null = null;
+  private alike: readonly Table[] = [];
+
+  private takeUnits(table: Table): void {
+    this.unitsFrom = table;
+    this.columns = columnsOf(table, this.alike);
+    this.hasUnits = table.rows.length > 0;
+  }
+
+  /** Tables that have one unit in each column with this one. */
+  shareUnits(alike: readonly Table[]): void {
+    if (alike !== this.alike) {
+      this.alike = alike;
+      this.columns = this.unitsFrom === null ? [] : columnsOf(this.unitsFrom, alike);
+    }
+  }
 }

@@ -54,6 +54,8 @@ export interface TableOptions {
   tree?: { heaviest: string[]; key: string; chosen: Cell };
   /** How rows lead to the timeline where no column `slice` says it. */
   jump?: TableJump;
+  /** Tables of the same columns that this one is read against, itself among them: they have one unit in each column. */
+  alike?: readonly Table[];
   /** Tells the page what came. */
   onTable?: (table: Table) => void;
 }
