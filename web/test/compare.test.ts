@@ -124,6 +124,22 @@ void test("ranks beside one another: where each is, and what its step lost", () 
     [0, 0],
     [1, 1],
   ]);
+  const ends = (preparing: number | null, after: number): Table => ({
+    ...table("overview", [[1, 100 + after, 90, preparing, after]]),
+    columns: ["rank_id", "e2e", "computing", "preparing", "after"].map((name) => [
+      name,
+      "int",
+      name === "rank_id" ? "" : "ns",
+      false,
+    ]),
+  });
+  const late = ranksBeside(ends(null, 80), ends(3, 4), new Map(), new Map());
+  assert.deepEqual(
+    late.columns.slice(-2).map(([name]) => name),
+    ["in free", "after the last work"],
+    "what is known of the ends of steps",
+  );
+  assert.deepEqual(late.rows, [[1, 180, 104, 76, 0, null, null, 76]]);
   const unplaced = ranksBeside(overview([[1, 5, 5, 100, 90, null]]), base, new Map(), new Map());
   assert.ok(!unplaced.columns.some(([name]) => name === "stage"), "nobody knows the stages");
   assert.equal(stagesOf(unplaced).size, 0);

@@ -121,7 +121,7 @@ export function ranksBeside(
       return typeof cell === "number" ? cell : null;
     };
   };
-  const parts = ["computing", "not overlapped", "free"];
+  const parts = ["computing", "not overlapped", "free", "preparing", "after"];
   const of = (table: Table, steps: ReadonlyMap<number, number>) => {
     const [rank, whole] = [number(table, "rank id"), number(table, "e2e")];
     const step = (row: Cell[]): number | null => steps.get(rank(row) ?? -1) ?? whole(row);
@@ -152,8 +152,12 @@ export function ranksBeside(
     ["in computing", "int", "ns", false],
     ["not overlapped", "int", "ns", false],
     ["in free", "int", "ns", false],
+    ["before the first work", "int", "ns", false],
+    ["after the last work", "int", "ns", false],
   ];
-  const seen = <T>(all: T[]): T[] => all.filter((_, i) => i !== 1 || isPlaced);
+  const hasEnd = [8, 9].map((i) => rows.some((row) => row[i] !== null));
+  const seen = <T>(all: T[]): T[] =>
+    all.filter((_, i) => (i === 1 ? isPlaced : (hasEnd[i - 8] ?? true)));
   return {
     name: "RankCompare",
     title: "",
