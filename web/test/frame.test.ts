@@ -304,6 +304,11 @@ test("numbers that are read against one another have one unit", () => {
     units(["total", "total base", "total difference", "mean"], [5e9, 4e9, 9e3, 2e3]),
     ["s", "s", "s", "µs"],
   );
+  assert.deepEqual(
+    units(["total", "average", "min", "max", "average base"], [5e9, 20e6, 19531e3, 21e6, 900]),
+    ["s", "ms", "ms", "ms", "ms"],
+  );
+  assert.deepEqual(units(["max lateness", "max"], [5e6, 2e3]), ["ms", "µs"], "of something else");
   assert.deepEqual(units(["total", "mean"], [5e9, 2e3]), ["s", "µs"]);
   const half = (rows: Cell[][]): Table => ({
     ...table,

@@ -55,13 +55,21 @@ export function filterOf(
 const unitOf = ([name, type, own]: Table["columns"][0]): string =>
   own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
 
-/** Numbers that are read against one another have one unit: a number, that of the baseline and what lies between them; of a comparison all of them.
- * Gives what a column has in common with others. */
+/** The mean of something, its least, its most: all of one occurrence. */
+const OF_EACH = /^(average|avg|mean|median|min|minimum|max|maximum|std|longest|shortest)(?![a-z])/;
+
+/** Numbers that are read against one another have one unit: a number, that of the baseline and what lies between them; mean, least and
+ * most; of a comparison all of them. Gives what a column has in common with others. */
 function familyOf(table: Table): (column: Table["columns"][0]) => string {
   const isComparison = ["new", "base"].every((side) => table.columns.some(([n]) => n === side));
-  return (column) =>
-    `${unitOf(column)} ${isComparison ? "" : column[0].replace(/ (base|difference)$/, "")}`;
+  return (column) => `${unitOf(column)} ${isComparison ? "" : quantityOf(column[0])}`;
 }
+
+const quantityOf = (name: string): string =>
+  name
+    .replace(/ (base|difference)$/, "")
+    .replace(/^./, (letter) => letter.toLowerCase())
+    .replace(OF_EACH, "each");
 
 /** `alike`: tables of the same columns that are read against one another, this one among them: units suit the rows of all. */
 export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] {
