@@ -200,8 +200,13 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
   assert.deepEqual(await paths(), [now, old]);
   await page
     .locator("dialog .captures li", { hasText: old })
-    .getByRole("button", { name: "Baseline" })
+    .getByRole("button", { name: "Make it the baseline" })
     .click();
+  assert.deepEqual(
+    await page.locator("dialog .captures li:has(b)").locator("b, .mono").allInnerTexts(),
+    [old, "Baseline"],
+    "the list says which one it is",
+  );
   await page.keyboard.press("Escape");
   await page.locator("#tab-operator").click();
   await page

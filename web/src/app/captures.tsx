@@ -31,13 +31,13 @@ export function Captures({ opened }: { opened: Session }) {
               <span class="mono break">{cluster.path}</span>
               {!isOne && (
                 <>
+                  {base === i && <b>{t("captures.baseline")}</b>}
                   <button
                     type="button"
-                    aria-pressed={base === i}
-                    title={t("captures.as-baseline-title")}
+                    title={base === i ? undefined : t("captures.as-baseline-title")}
                     onClick={() => chooseBaseline(base === i ? "none" : i)}
                   >
-                    {t("captures.as-baseline")}
+                    {t(base === i ? "captures.no-baseline" : "captures.as-baseline")}
                   </button>
                   <button
                     type="button"
