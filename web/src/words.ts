@@ -1139,7 +1139,7 @@ const COLUMNS: Record<string, string> = {
 // prettier-ignore
 const STEP_PARTS: Record<string, string> = {
   step: "step", "step to its last work": "step（至最后一项工作）", "before the first work": "首项工作之前", computing: "计算", communication: "通信",
-  "not overlapped": "未掩盖", "waiting to receive": "等待接收", free: "空闲", "after the last work": "最后一项工作之后", copies: "拷贝",
+  "not overlapped": "未掩盖", "waiting to receive": "等待接收", free: "空闲", "after the last work": "末项工作之后", copies: "拷贝",
   attention: "注意力", "attention backward": "注意力反向", "matrix products": "矩阵乘", convolution: "卷积", embedding: "嵌入", "moving data": "数据搬运",
   "other vector work": "其他向量计算",
 };
@@ -1157,9 +1157,30 @@ const CELLS: Record<string, Record<string, string>> = {
 
 /** A cell of a column that holds words of the program, in the language of the page; what lies in something stays behind its blanks. */
 export const cellWord = (column: string, cell: string): string => {
-  const chinese = language.get() === "zh" ? CELLS[column]?.[cell.trim()] : undefined;
+  if (language.get() === "en") {
+    return cell;
+  }
+  if (column === "repair") {
+    return partWord(cell);
+  }
+  const chinese = CELLS[column]?.[cell.trim()];
   return chinese === undefined ? cell : cell.replace(cell.trim(), chinese);
 };
+
+/** The name of a slice, of those that the program makes up itself. */
+export const sliceWord = (name: string): string => cellWord("name", name);
+
+/** What a rank is called beside other captures: "rank 0 in new". */
+export const rankWord = (label: string): string =>
+  language.get() === "zh" ? label.replace(/^(rank \S+) in (.+)$/, "$1（$2）") : label;
+
+/** Parts of a job that a table names: "stage 2", "rank 3 (stage 1, replica 0)". */
+const partWord = (cell: string): string =>
+  cell
+    .replace(/^kind (?=\S+$)/, "种类 ")
+    .replace(/\bstage (?=\d)/, "阶段 ")
+    .replace(/\breplica (?=\d)/, "副本 ")
+    .replace(/^(rank \d+) \((阶段 \d+), (副本 \d+)\)$/, "$1（$2，$3）");
 
 /** Titles of views (/api/views), in Chinese; by name. */
 // prettier-ignore

@@ -34,7 +34,16 @@ import {
 } from "../src/panels/table_model";
 import { isLongName } from "../src/panels/table_row";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
-import { columnWord, language, t, tableText, WORDS_FOR_TESTS } from "../src/words";
+import {
+  cellWord,
+  columnWord,
+  language,
+  rankWord,
+  sliceWord,
+  t,
+  tableText,
+  WORDS_FOR_TESTS,
+} from "../src/words";
 import { cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
 
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") =>
@@ -595,8 +604,20 @@ test("order and filters of tables in the address", () => {
 test("names of columns stand in the language of the page", () => {
   language.set("zh");
   assert.equal(columnWord("warm-up"), "预热");
+  assert.equal(sliceWord("After the last work"), "末项工作之后");
+  assert.equal(cellWord("part of a step", "  after the last work"), "  末项工作之后");
+  assert.equal(sliceWord("MatMul"), "MatMul");
+  assert.equal(rankWord("rank 0 in new"), "rank 0（new）");
+  assert.equal(rankWord("rank 0"), "rank 0");
+  const parts = ["stage 2", "replica 1", "kind backward-compute", "rank 3 (stage 1, replica 0)"];
+  assert.deepEqual(
+    parts.map((part) => cellWord("repair", part)),
+    ["阶段 2", "副本 1", "种类 backward-compute", "rank 3（阶段 1，副本 0）"],
+  );
   language.set("en");
   assert.equal(columnWord("warm-up"), "Warm-up");
+  assert.equal(rankWord("rank 0 in new"), "rank 0 in new");
+  assert.equal(cellWord("repair", "stage 2"), "stage 2");
 });
 
 test("what was read is told as of what was read, and time between captures is in no capture", () => {

@@ -7,7 +7,7 @@ import { fail } from "../model/notices";
 import { goto, load, rankOf, ranks, tab } from "../model/session";
 import { openView, views, viewsOf } from "../model/views";
 import { Dialog } from "../panels/dialog";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { commands, isOffered } from "../model/commands";
 import { Keys } from "./help";
 import { fits, parseSpan } from "./palette_model";
@@ -43,7 +43,8 @@ function rankEntries(): Entry[] {
   return ranks.get().map((r) => ({
     id: `rank ${r.key}`,
     group: t("palette.rank"),
-    text: r.state === "ready" ? r.label : `${r.label} (${t(`state.${r.state}`)})`,
+    text:
+      r.state === "ready" ? rankWord(r.label) : `${rankWord(r.label)} (${t(`state.${r.state}`)})`,
     run: () => {
       tab.set("timeline");
       if (r.state === "ready") {
@@ -116,7 +117,8 @@ async function laneEntries(): Promise<Entry[]> {
       .map((n) => ({
         id: `lane ${r.key} ${n.lane}`,
         group: t("palette.lane"),
-        text: ready.length > 1 ? `${r.label} › ${laneName(nodes, n)}` : laneName(nodes, n),
+        text:
+          ready.length > 1 ? `${rankWord(r.label)} › ${laneName(nodes, n)}` : laneName(nodes, n),
         run: () => {
           tab.set("timeline");
           goto.set({ lane: { rank: r.key, lane: n.lane } });

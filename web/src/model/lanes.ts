@@ -4,6 +4,7 @@
  * are pixels from the top of the list. Layout is a pass over all that is open; drawing looks at what is on screen. */
 import type { LaneNode, Rank } from "../api/types";
 import { RankLanes } from "./rank_lanes";
+import { rankWord } from "../words";
 
 export const ROW_PX = 20;
 export const PREVIEW_PX = 24;
@@ -344,7 +345,7 @@ export class LaneTree {
       ...plain(
         rank.state === "ready" ? "rank" : "unread",
         rank.key,
-        rank.label,
+        rankWord(rank.label),
         depth,
         HEADER_PX,
         isOpen,
@@ -511,7 +512,7 @@ export class LaneTree {
           above < 0 ? undefined : this.inherited(lanes, above, hostId(rank)),
         );
         if (this.pins.length > first && input.ranks.length > 1) {
-          this.pins[first].owner = rank.label;
+          this.pins[first].owner = rankWord(rank.label);
         }
       }
     }

@@ -11,7 +11,7 @@ import { Failed, hasNothing, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import type { TableOptions } from "../panels/table_options";
-import { t, viewTitle, type Word } from "../words";
+import { rankWord, t, viewTitle, type Word } from "../words";
 import { beside, DIFFERENCE, hasCommon, hiddenBeside, type Pairing } from "./beside";
 import { useReply, wholeTable } from "./data";
 
@@ -100,13 +100,15 @@ function Both(p: BothProps) {
     return now === null ? null : beside(now, base ?? NOTHING, pairing);
   }, [reply.data, pairing]);
   if (partner.state === "failed") {
-    return <p class="bad">{t("beside.failed", partner.label, partner.error)}</p>;
+    return <p class="bad">{t("beside.failed", rankWord(partner.label), partner.error)}</p>;
   }
   if (reply.error !== null) {
     return <Failed error={reply.error} retry={reply.retry} />;
   }
   if (both === null) {
-    return <Loading what={isReady ? t("frame.loading") : t("rank.reading", partner.label)} />;
+    return (
+      <Loading what={isReady ? t("frame.loading") : t("rank.reading", rankWord(partner.label))} />
+    );
   }
   const { now, base } = reply.data!;
   const isStrange = base !== null && base.rows.length > 0 && !hasCommon(now!, base, pairing);

@@ -16,7 +16,7 @@ import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select, useRank } from "../panels/form";
 import { askOf, lanesOf } from "../panels/slice_list";
 import { DataTable, LocalTable } from "../panels/table";
-import { language, t } from "../words";
+import { language, rankWord, t } from "../words";
 import { callsOf, longestBelow } from "./calls_model";
 import { Modules } from "./calls_modules";
 import { calls, lookAt, part, type CallsState, type Scope } from "../model/calls";
@@ -88,7 +88,7 @@ function Controls({ state, rank, isAll }: Of & { isAll: boolean }) {
         value={isAll ? ALL : (rank?.key ?? "")}
         options={[
           ...(known.length > 1 ? [[ALL, t("frame.all-ranks")] as const] : []),
-          ...known.map((r) => [r.key, r.label] as const),
+          ...known.map((r) => [r.key, rankWord(r.label)] as const),
         ]}
         onChange={(next) => lookAt({ rank: next })}
       />

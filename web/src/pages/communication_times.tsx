@@ -8,7 +8,7 @@ import { SpanRows, StackedBars, type Span } from "../panels/chart";
 import { useColours } from "../panels/drawing";
 import { Empty } from "../panels/empty";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
 import { find, rowOf } from "./communication_find";
@@ -137,7 +137,7 @@ function OperatorsOf({ rank }: { rank: number | null }) {
       <DataTable
         path="view"
         params={{ name: "communication_operators", rank: known.key }}
-        title={t("comm.operators-of", known.label)}
+        title={t("comm.operators-of", rankWord(known.label))}
         maxRows={10}
         bars={{ duration: "--communication" }}
       />

@@ -4,7 +4,7 @@ import type { Rank } from "../api/types";
 import { fail } from "../model/notices";
 import { load } from "../model/session";
 import { Empty } from "../panels/empty";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 
 export function RankGate({ rank, children }: { rank: Rank | null; children: ComponentChildren }) {
   if (rank === null) {
@@ -15,7 +15,7 @@ export function RankGate({ rank, children }: { rank: Rank | null; children: Comp
       return <>{children}</>;
     case "failed":
       return (
-        <Empty title={t("rank.failed", rank.label)}>
+        <Empty title={t("rank.failed", rankWord(rank.label))}>
           <p class="bad">{rank.error}</p>
           <button type="button" onClick={() => void load([rank.key]).catch(fail)}>
             {t("frame.retry")}
@@ -24,7 +24,7 @@ export function RankGate({ rank, children }: { rank: Rank | null; children: Comp
       );
     default:
       return (
-        <Empty title={t("rank.reading", rank.label)}>
+        <Empty title={t("rank.reading", rankWord(rank.label))}>
           <span
             class="progress"
             role="progressbar"

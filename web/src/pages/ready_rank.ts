@@ -2,7 +2,7 @@
 import type { Rank } from "../api/types";
 import { notify } from "../model/notices";
 import { load, rankOf, ranks } from "../model/session";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 
 /** The rank when it is ready; asks for it when it is not. */
 export function readyRank(key: string): Promise<Rank> {
@@ -21,7 +21,7 @@ export function readyRank(key: string): Promise<Rank> {
     if (check()) {
       return;
     }
-    notify("info", t("pipeline.jump-load", rankOf(key)!.label));
+    notify("info", t("pipeline.jump-load", rankWord(rankOf(key)!.label)));
     void load([key]).catch(give);
     const stop = ranks.listen(() => check() && stop());
   });

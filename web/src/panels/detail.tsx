@@ -8,7 +8,7 @@ import { duration, exact } from "../base/time";
 import { whyNoLinks } from "../model/notes";
 import { fail } from "../model/notices";
 import { rankOf, selected, shiftOf, show } from "../model/session";
-import { t } from "../words";
+import { rankWord, sliceWord, t } from "../words";
 import { Empty, Loading } from "./empty";
 import { Peers } from "./peers";
 
@@ -68,7 +68,11 @@ export function RefButton({ to, more }: { to: Ref; more?: string }) {
       <span class="swatch" style={{ background: `var(--tint${to.tint})` }} />
       <span class="mono">{to.name}</span>
       <span class="quiet">
-        {[more, duration(to.dur), rank?.key === selected.get()?.rank ? undefined : rank?.label]
+        {[
+          more,
+          duration(to.dur),
+          rank?.key === selected.get()?.rank ? undefined : rankWord(rank?.label ?? ""),
+        ]
           .filter((s) => s !== undefined && s !== "")
           .join(" \u00b7 ")}
       </span>
@@ -131,11 +135,13 @@ export function Detail() {
       ? ""
       : ` (${((slice.self_ns / slice.dur) * 100).toFixed(1)} %)`;
   const rows: [string, ComponentChildren][] = [
-    [t("detail.name"), <span class="mono">{slice.name}</span>],
+    [t("detail.name"), <span class="mono">{sliceWord(slice.name)}</span>],
     [t("detail.kind"), [slice.kind, slice.category].filter((s) => s !== "").join(" \u00b7 ")],
     [
       t("detail.where"),
-      [rank?.label ?? "", slice.process, slice.track].filter((s) => s !== "").join(" \u203a "),
+      [rankWord(rank?.label ?? ""), slice.process, slice.track]
+        .filter((s) => s !== "")
+        .join(" \u203a "),
     ],
     [
       t("detail.start"),

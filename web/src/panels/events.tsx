@@ -4,7 +4,7 @@ import { list } from "../api/client";
 import { analysisSpan, rankOf } from "../model/session";
 import { laneName } from "../model/shown";
 import { shownEvents } from "../model/timeline";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { Empty } from "./empty";
 import { SpanNote, spanParams } from "./system";
 import { DataTable } from "./table";
@@ -35,7 +35,7 @@ export function Events() {
       <DataTable
         path="slices"
         params={params}
-        title={`${rank.label} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
+        title={`${rankWord(rank.label)} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
         name="events"
         urlKey="events"
       />

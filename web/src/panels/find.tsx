@@ -3,7 +3,7 @@ import { useAtom } from "../base/atom";
 import { counts, foundIn, mistake, paramsOf, query, search } from "../model/search";
 import { goto, rankOf } from "../model/session";
 import { laneName } from "../model/shown";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { Empty } from "./empty";
 import { DataTable } from "./table";
 
@@ -79,7 +79,7 @@ export function Find() {
                     goto.set({ lane: { rank: r.rank, lane: number } });
                   }}
                 >
-                  <span>{`${rankOf(r.rank)?.label ?? r.rank} \u203a ${laneName(r.rank, number)}`}</span>
+                  <span>{`${rankWord(rankOf(r.rank)?.label ?? r.rank)} \u203a ${laneName(r.rank, number)}`}</span>
                   <span class="quiet">{n}</span>
                 </button>
               </li>

@@ -4,7 +4,7 @@ import type { Rank } from "../api/types";
 import { useAtom } from "../base/atom";
 import { fail } from "../model/notices";
 import { load, ranks } from "../model/session";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 
 export interface SelectProps<T extends string> {
   label: string;
@@ -175,7 +175,9 @@ export function RankPicker({
           (r) =>
             [
               r.key,
-              r.state === "ready" ? r.label : `${r.label} (${t(`state.${r.state}`)})`,
+              r.state === "ready"
+                ? rankWord(r.label)
+                : `${rankWord(r.label)} (${t(`state.${r.state}`)})`,
             ] as const,
         )}
         onChange={onChange}

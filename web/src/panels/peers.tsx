@@ -5,7 +5,7 @@ import { get } from "../api/client";
 import type { FlowsOf, Ref, Slice } from "../api/types";
 import { duration } from "../base/time";
 import { rankOf } from "../model/session";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { Fields, RefButton } from "./detail";
 
 const KINDS = ["communication", "communication-kernel"];
@@ -50,7 +50,7 @@ export function Peers({ slice }: { slice: Slice }) {
               ? ""
               : isSelf(met.last)
                 ? t("detail.this-one")
-                : (rankOf(met.last.rank)?.label ?? ""),
+                : rankWord(rankOf(met.last.rank)?.label ?? ""),
           ],
           [t("detail.spread"), duration(met.spread_ns)],
           [t("detail.waited-all"), duration(met.waited_ns)],

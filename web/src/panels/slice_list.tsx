@@ -9,7 +9,7 @@ import { duration } from "../base/time";
 import { showCalls } from "../model/calls";
 import { analysisSpan, box, boxLocked, ranks, shiftOf, type Box } from "../model/session";
 import { shownLanes } from "../model/shown";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { Empty } from "./empty";
 import { DataTable } from "./table";
 
@@ -75,7 +75,7 @@ export function SliceList() {
             <select value={chosen} onChange={(e) => setKey(e.currentTarget.value)}>
               {keys.map((k) => (
                 <option key={k} value={k}>
-                  {all.find((r) => r.key === k)?.label ?? k}
+                  {rankWord(all.find((r) => r.key === k)?.label ?? k)}
                 </option>
               ))}
             </select>

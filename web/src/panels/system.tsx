@@ -8,7 +8,7 @@ import { duration } from "../base/time";
 import { fail } from "../model/notices";
 import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
 import { systemRank, systemView } from "../model/timeline";
-import { language, spoken, t, viewTitle } from "../words";
+import { language, rankWord, spoken, t, viewTitle } from "../words";
 import { Empty, Loading } from "./empty";
 import { DataTable, type TableRow } from "./table";
 
@@ -89,7 +89,7 @@ export function SystemView() {
             <select value={rank.key} onChange={(e) => systemRank.set(e.currentTarget.value)}>
               {ready.map((r) => (
                 <option key={r.key} value={r.key}>
-                  {r.label}
+                  {rankWord(r.label)}
                 </option>
               ))}
             </select>

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
-import { cellWord, columnWord } from "../words";
+import { cellWord, columnWord, rankWord } from "../words";
 import { columnHint } from "../words/hints";
 import { fit, measure } from "./table_layout";
 import { endOf, levelColumn, type Column, type Rows } from "./table_model";
@@ -37,7 +37,7 @@ export const cellText = (
   { rankText }: Pick<TableOptions, "rankText">,
 ): string =>
   column.name.toLowerCase() === "rank" && typeof cell === "string"
-    ? (rankText?.(cell) ?? rankOf(cell)?.label ?? cell)
+    ? (rankText?.(cell) ?? rankWord(rankOf(cell)?.label ?? cell))
     : typeof cell === "string"
       ? cellWord(column.name, valueText(cell, column.shown))
       : valueText(cell, column.shown);

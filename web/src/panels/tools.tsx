@@ -27,7 +27,7 @@ import {
 } from "../model/timeline";
 import { lanesOf, touchTree, tree, treeChanged } from "../model/tree";
 import { fail } from "../model/notices";
-import { language, t } from "../words";
+import { language, rankWord, t } from "../words";
 import { Choices, type Choice } from "./choices";
 import { Menu } from "./dialog";
 import { Icon } from "./icons";
@@ -266,7 +266,7 @@ function Filters() {
               label={t("tools.ranks")}
               all={all.map((r) => ({
                 id: r.key,
-                text: r.label,
+                text: rankWord(r.label),
                 ...(r.host !== "" ? { more: r.host } : {}),
               }))}
               chosen={tree.shownRanks}

@@ -8,6 +8,7 @@ import { PREVIEW_PX, ROW_PX, type Item } from "../model/lanes";
 import { laneShift } from "../model/rank_lanes";
 import { shiftOf } from "../model/session";
 import { wantLanes } from "../model/tree";
+import { sliceWord } from "../words";
 import { bucketNs, type CounterTile, type LaneTile } from "../model/tiles";
 import type { Viewport } from "../base/viewport";
 import { CounterPainter, stackedOf, StackPainter } from "./counters";
@@ -499,7 +500,7 @@ export class BasePainter {
     return name === undefined
       ? ""
       : labelFor(
-          name,
+          sliceWord(name),
           labels.durNs[i],
           labels.count[i],
           (labels.x1[i] - labels.x0[i]) / this.scene.scale,

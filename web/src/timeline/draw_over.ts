@@ -18,6 +18,7 @@ import { labelFor, type TextWidths } from "./labels";
 import { flowTint, tintOf, type Palette } from "./palette";
 import { drawPipelinePath } from "./pipeline_lane";
 import { spotOf, type Region, type Scene, type Spot } from "./scene";
+import { sliceWord } from "../words";
 
 export interface Hovered {
   ref: Pick<Ref, "rank" | "lane" | "row" | "slice">;
@@ -266,7 +267,8 @@ function drawLit(
   ctx.fillRect(r.x0, r.top, Math.max(1, r.x1 - r.x0), r.bottom - r.top);
   const x0 = Math.max(0, r.x0);
   const room = Math.min(scene.width, r.x1) - x0;
-  const text = r.bottom - r.top >= 14 ? labelFor(ref.name, ref.dur, 1, room, state.widths) : "";
+  const text =
+    r.bottom - r.top >= 14 ? labelFor(sliceWord(ref.name), ref.dur, 1, room, state.widths) : "";
   if (text !== "") {
     ctx.fillStyle = state.palette.text[look];
     ctx.fillText(

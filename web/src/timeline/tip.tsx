@@ -7,7 +7,7 @@ import { duration, exact } from "../base/time";
 import { laneShift } from "../model/rank_lanes";
 import { viewport, windowChanged } from "../model/timeline";
 import type { Item } from "../model/lanes";
-import { t } from "../words";
+import { sliceWord, t } from "../words";
 import { longTime } from "./axis";
 import type { DrawnFlow } from "./draw_over";
 import type { SliceHit } from "./hit";
@@ -71,7 +71,7 @@ function sliceTip(hit: SliceHit, name: string | undefined, full: Slice | null) {
   return (
     <>
       {hit.count > 1 && <div class="quiet">{t("timeline.slices-longest", hit.count)}</div>}
-      <div class="mono tl-tip-name">{name ?? "\u2026"}</div>
+      <div class="mono tl-tip-name">{name === undefined ? "\u2026" : sliceWord(name)}</div>
       <div>
         {duration(dur)} {full !== null && dur >= 1000 && <span class="quiet">{exact(dur)}</span>}
       </div>
