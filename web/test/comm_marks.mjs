@@ -32,8 +32,8 @@ assert.match(late[1], /^0 act pp p2p 1 1 190 190 190 0\b/, "200 - 10");
 await v.tab("Summary");
 await page.getByText("from marks, times of the host").waitFor();
 const steps = await cells(card("Time of steps by rank and stage"));
-assert.match(steps[0], /^0 . 0 . 500 380 500 0 380 20\.0\b/);
-assert.match(steps[1], /^1 . 1 . 350 240 350 0 240 0\b/);
+assert.match(steps[0], /^0 . 0 . 1\.00 500 380 500 0 380 20\.0\b/);
+assert.match(steps[1], /^1 . 1 . 1\.00 350 240 350 0 240 0\b/);
 await v.shot("comm-summary");
 
 // The send and its receive lead to one another.

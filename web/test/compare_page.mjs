@@ -196,7 +196,8 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
     .locator("dialog .open-another li", { hasText: old })
     .getByRole("button", { name: /^Open/ })
     .click();
-  await page.locator("dialog .captures li", { hasText: old }).first().waitFor();
+  // The list of what is open, not that of what may be opened, which looks alike.
+  await page.getByRole("button", { name: `Close this capture: ${old}` }).waitFor();
   assert.deepEqual(await paths(), [now, old]);
   await page
     .locator("dialog .captures li", { hasText: old })

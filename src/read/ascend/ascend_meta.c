@@ -22,7 +22,7 @@ static ps_code read_document(ps_arena *arena, ps_buf *text, const char *path, si
         return PS_OK;
     }
     if (code == PS_OK) {
-        *doc = ps_literal_parse(arena, ps_buf_str(text), text->len, &odd);
+        *doc = ps_literal_parse_packed(arena, ps_buf_str(text), text->len, &odd);
     }
     if (code == PS_IO || odd.code == PS_NOMEM) {
         if (err != NULL) {
