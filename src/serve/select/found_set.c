@@ -114,13 +114,16 @@ ps_code ps_found_range(const ps_found_set *set, uint64_t offset, ps_found_at *ou
                        ps_err *err) {
     uint64_t left = offset < set->total ? set->total - offset : 0;
     *n = *n < left ? *n : (size_t)left;
+    if (*n == 0) {
+        return PS_OK;
+    }
     if (set->n_ranks == 1) {
         for (size_t i = 0; i < *n; i++) {
             out[i] = (ps_found_at){0, set->ranks[0].found->slices[(size_t)offset + i]};
         }
         return PS_OK;
     }
-    size_t *at = ps_calloc(set->n_ranks + 1, sizeof *at);
+    size_t *at = ps_calloc(set->n_ranks, sizeof *at);
     if (at == NULL) {
         return ps_fail_nomem(err);
     }
