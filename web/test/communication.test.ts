@@ -6,8 +6,11 @@ import {
   linksOf,
   ofType,
   pairsOf,
+  rankTimes,
   strangerOf,
   strangersOf,
+  timesOf,
+  TOTAL,
   typeOf,
 } from "../src/pages/communication_model";
 import { sizesOf, transportsOf } from "../src/pages/communication_transport_model";
@@ -55,6 +58,31 @@ test("links to places whose rank is not known stand behind the ranks of the matr
   );
   assert.equal(strangerOf(strangers, 0), undefined);
   assert.deepEqual(strangerOf(strangers, pairs[3].source), { group: "tp", place: 2 });
+});
+
+test("totals that say nothing of waiting have what is known of their operators", () => {
+  const columns = ["step", "rank_id", "hccl_op_name", "group_name", "elapsed_time", "wait_time"];
+  const rows = timesOf({
+    ...tableOf(columns, [
+      ["1", 0, "send", "pp", 20, null],
+      ["1", 0, "receive", "pp", 60, 58],
+      ["1", 0, TOTAL, "pp", 80, null],
+      ["1", 1, "send", "pp", 20, null],
+      ["1", 1, TOTAL, "pp", 20, null],
+      ["1", 2, "receive", "pp", 60, 58],
+      ["1", 2, TOTAL, "pp", 60, 50],
+    ]),
+    columns: columns.map((name) => [name, "text", name.endsWith("time") ? "ns" : "", false]),
+  });
+  const times = rankTimes(rows, { step: "", group: "", op: TOTAL });
+  assert.deepEqual(
+    times.map((r) => [r.rank, r.elapsed, r.hasWait, r.wait]),
+    [
+      [0, 80, true, 58],
+      [1, 20, false, 0],
+      [2, 60, true, 50], // the profile's own
+    ],
+  );
 });
 
 test("a group of ranks leads to its communicator, whatever order its ranks are in", () => {

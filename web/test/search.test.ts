@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { counts, query, search } from "../src/model/search";
+import { counts, foundByCapture, query, search } from "../src/model/search";
 import { box, boxLocked, ranks } from "../src/model/session";
-import type { Rank } from "../src/api/types";
+import type { Rank, Session } from "../src/api/types";
 
 test("what is found is counted anew when the box is locked, and when it is let go", async () => {
   const asked: string[] = [];
@@ -27,4 +27,19 @@ test("what is found is counted anew when the box is locked, and when it is let g
   box.set(null);
   await settle();
   assert.equal(asked.length, 2, "a box that is not locked changes nothing");
+});
+
+test("what is found in two captures is counted for each", () => {
+  const known = [0, 0, 1].map((cluster, i) => ({ key: `r${i}`, cluster }) as Rank);
+  const found = {
+    total: 9,
+    names: [],
+    ranks: [2, 3, 4].map((total, i) => ({ rank: `r${i}`, total, lanes: [] })),
+  };
+  const open = (...paths: string[]) => ({ clusters: paths.map((path) => ({ path })) }) as Session;
+  assert.deepEqual(foundByCapture(found, open("runs/new", "runs/old"), known), [
+    ["new", 5],
+    ["old", 4],
+  ]);
+  assert.equal(foundByCapture(found, open("runs/new"), known), null);
 });

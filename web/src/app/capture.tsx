@@ -9,7 +9,7 @@ import { fail, notices } from "../model/notices";
 import { load, loadAll, ranks, session } from "../model/session";
 import { Dialog } from "../panels/dialog";
 import { LocalTable } from "../panels/table";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { Captures, OpenAnother } from "./captures";
 
 const bytesOf = (rank: Rank): number => Object.values(rank.bytes ?? {}).reduce((a, b) => a + b, 0);
@@ -37,7 +37,7 @@ function tableOf(known: readonly Rank[]): Table {
     offset: 0,
     rows: known.map((r) => [
       r.rank,
-      r.label,
+      rankWord(r.label),
       ...(hosts.size > 1 ? [r.host] : []),
       t(`state.${r.state}`),
       r.state === "ready" ? 100 : r.state === "reading" ? r.progress * 100 : null,
@@ -55,8 +55,10 @@ function tableOf(known: readonly Rank[]): Table {
 export function CaptureDialog({ onClose }: { onClose: () => void }) {
   const known = useAtom(ranks);
   const opened = useAtom(session)!;
-  const [label, setLabel] = useState<string | null>(known.length === 1 ? known[0].label : null);
-  const chosen = known.find((r) => r.label === label);
+  const [label, setLabel] = useState<string | null>(
+    known.length === 1 ? rankWord(known[0].label) : null,
+  );
+  const chosen = known.find((r) => rankWord(r.label) === label);
   return (
     <Dialog title={t("command.capture")} onClose={onClose} wide>
       <div class="stacked">
@@ -93,7 +95,7 @@ function RankDetail({ rank }: { rank: Rank }) {
   const bytes = Object.entries(rank.bytes ?? {});
   return (
     <section class="stacked">
-      <h3>{rank.label}</h3>
+      <h3>{rankWord(rank.label)}</h3>
       <p class="mono break">{rank.file}</p>
       {rank.error !== "" && <p class="bad">{rank.error}</p>}
       {(rank.state === "waiting" || rank.state === "failed") && (
@@ -153,7 +155,7 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
           <Section title={t("notes.unread")}>
             {failed.map((r) => (
               <p>
-                <b>{r.label}</b> <span class="bad">{r.error}</span>
+                <b>{rankWord(r.label)}</b> <span class="bad">{r.error}</span>
               </p>
             ))}
           </Section>

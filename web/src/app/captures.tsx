@@ -81,6 +81,25 @@ async function sendFiles(files: Iterable<File>): Promise<void> {
   }
 }
 
+/** Names of folders among what is dropped: one capture is one file here, or a folder that the server sees. */
+const foldersOf = (e: DragEvent): string[] =>
+  Array.from(e.dataTransfer?.items ?? []).flatMap((item) => {
+    const entry = item.webkitGetAsEntry();
+    return entry?.isDirectory === true ? [entry.name] : [];
+  });
+
+function takeDropped(e: DragEvent): void {
+  const folders = foldersOf(e);
+  const files = Array.from(e.dataTransfer?.files ?? []).filter((f) => !folders.includes(f.name));
+  for (const name of folders) {
+    notify("warning", t("captures.is-folder", name));
+  }
+  if (files.length > 1) {
+    notify("info", t("captures.each-its-own", files.length));
+  }
+  void sendFiles(files);
+}
+
 const holdsFiles = (e: DragEvent): boolean => e.dataTransfer?.types.includes("Files") === true;
 
 /** A file that is dropped anywhere on the page is opened. Gives the way to end it. */
@@ -93,7 +112,7 @@ export function takeDrops(): () => void {
   const drop = (e: DragEvent): void => {
     if (holdsFiles(e)) {
       e.preventDefault();
-      void sendFiles(Array.from(e.dataTransfer?.files ?? []));
+      takeDropped(e);
     }
   };
   window.addEventListener("dragover", over);

@@ -1,9 +1,10 @@
 /** The search over everything: what is asked, how often it was found, which one is selected. The tools hold the field, the
  * Find panel lists; the timeline lights what was found. */
 import { ApiError, get, type Params } from "../api/client";
-import type { Ref, SearchCounts } from "../api/types";
+import type { Rank, Ref, SearchCounts, Session } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
+import { openCaptures, shortNames } from "./captures";
 import { fail } from "./notices";
 import { box, boxLocked, rankOf, ranks, selected, shiftOf, show } from "./session";
 
@@ -125,6 +126,24 @@ async function count(): Promise<void> {
       searching.set(false);
     }
   }
+}
+
+/** How many were found in each capture that is open; null where only one is. */
+export function foundByCapture(
+  found: SearchCounts,
+  opened: Session | null,
+  known: readonly Rank[],
+): [name: string, n: number][] | null {
+  const captures = shortNames(openCaptures(opened));
+  if (captures.length < 2) {
+    return null;
+  }
+  const of = new Map(known.map((r) => [r.key, r.cluster]));
+  const sums = new Map<number | undefined, number>();
+  for (const { rank, total } of found.ranks) {
+    sums.set(of.get(rank), (sums.get(of.get(rank)) ?? 0) + total);
+  }
+  return captures.map(([i, name]) => [name, sums.get(i) ?? 0]);
 }
 
 interface Step {

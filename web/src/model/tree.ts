@@ -1,10 +1,11 @@
 /** The one tree of lanes of the page, and the lanes of ranks as they come. */
 import type { Rank, Ref } from "../api/types";
 import { Atom } from "../base/atom";
+import type { Ns } from "../base/ns";
 import { LaneTree, type LayoutInput } from "./lanes";
 import { t } from "../words";
 import { pipelineOf } from "./pipeline_rows";
-import { readLanes, type RankLanes } from "./rank_lanes";
+import { laneShift, readLanes, type RankLanes } from "./rank_lanes";
 import { rankOf, ranks } from "./session";
 
 export const tree = new LaneTree();
@@ -20,6 +21,16 @@ const asked = new Map<string, Promise<RankLanes | null>>();
 const toMerge = new Map<string, string[][]>();
 
 export const lanesOf = (key: string): RankLanes | undefined => known.get(key);
+
+/** viewNs - rankNs of a lane, as far as it is known. */
+export function shiftAt(rankKey: string, lane: number): Ns | null {
+  const rank = rankOf(rankKey);
+  const lanes = lanesOf(rankKey);
+  if (rank === undefined || lanes === undefined || rank.state !== "ready") {
+    return null;
+  }
+  return laneShift(rank, lanes, lanes.nodeOfLane(lane));
+}
 
 function pipelineName(rank: Rank): string | undefined {
   const found = pipelineOf(rank);

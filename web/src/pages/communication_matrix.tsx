@@ -27,7 +27,7 @@ import {
   type PairChange,
   type Stranger,
 } from "./communication_model";
-import type { Value } from "./communication_state";
+import { change, state, type Value } from "./communication_state";
 
 const UNIT: Record<Value, string> = { bandwidth: "GB/s", size: "MB", time: "ms", transport: "" };
 const ROW_PX = 24;
@@ -211,6 +211,7 @@ interface PairMapProps {
 
 function PairMap(p: PairMapProps) {
   const { pairs, changes, names, nameOf, shortOf, value, marked, mark, side } = p;
+  const { least, most } = useAtom(state);
   const kinds = [...new Set(pairs.map(transportOf))].sort();
   const cells = useMemo(
     () =>
@@ -246,6 +247,7 @@ function PairMap(p: PairMapProps) {
       isLowStrong={value === "bandwidth"}
       isDifference={changes !== null}
       height={side}
+      range={[{ least, most }, change]}
     />
   );
 }

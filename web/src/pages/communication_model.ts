@@ -152,7 +152,7 @@ export function timesOf(table: Table): TimeRow[] {
     ns("idle time"),
   ];
   const [split, waits] = [reader(table, "transit time"), reader(table, "wait time")];
-  return table.rows.map((row) => ({
+  const rows = table.rows.map((row) => ({
     isSplit: split(row) !== null,
     hasWait: waits(row) !== null,
     step: text(step(row)),
@@ -166,6 +166,27 @@ export function timesOf(table: Table): TimeRow[] {
     sync: sync(row),
     idle: idle(row),
   }));
+  fillTotals(rows);
+  return rows;
+}
+
+const totalKey = (r: TimeRow): string => `${r.step} ${r.rank} ${r.group}`;
+
+/** Totals of profiles that do not say how long they waited: what is known of their operators. Sends wait for nobody. */
+function fillTotals(rows: TimeRow[]): void {
+  const known = new Map<string, number>();
+  for (const row of rows) {
+    if (row.op !== TOTAL && row.hasWait) {
+      known.set(totalKey(row), (known.get(totalKey(row)) ?? 0) + row.wait);
+    }
+  }
+  for (const row of rows) {
+    const wait = known.get(totalKey(row));
+    if (row.op === TOTAL && !row.hasWait && wait !== undefined) {
+      row.wait = wait;
+      row.hasWait = true;
+    }
+  }
 }
 
 export interface Choice {
@@ -234,7 +255,7 @@ export interface RankTime {
   syncRatio: number | null;
   waitRatio: number | null;
   isSplit: boolean;
-  /** Of everything that is summed up. */
+  /** Of what is summed up, in part at least: `wait` is what is known. */
   hasWait: boolean;
 }
 
@@ -255,10 +276,10 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
       syncRatio: null,
       waitRatio: null,
       isSplit: false,
-      hasWait: true,
+      hasWait: false,
     };
     sum.isSplit ||= row.isSplit;
-    sum.hasWait &&= row.hasWait;
+    sum.hasWait ||= row.hasWait;
     sum.elapsed += row.elapsed;
     sum.transit += row.transit;
     sum.wait += row.wait;

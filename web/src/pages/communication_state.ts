@@ -15,6 +15,9 @@ export interface State extends Choice {
   inner: "" | "1";
   /** The matrix has the colours of its values also beside a baseline, not of the differences. */
   plain: "" | "1";
+  /** The range of the matrix' colours, as typed; "": as far as its values go. */
+  least: string;
+  most: string;
 }
 
 const FIRST: State = {
@@ -25,6 +28,8 @@ const FIRST: State = {
   value: "bandwidth",
   inner: "",
   plain: "",
+  least: "",
+  most: "",
 };
 export const state = new Atom<State>(FIRST);
 let isChosen = false;
@@ -52,11 +57,15 @@ export const part = {
       value: VALUES.find((v) => v === from.value) ?? "bandwidth",
       inner: from.inner === "1" ? "1" : "",
       plain: from.plain === "1" ? "1" : "",
+      least: from.least ?? "",
+      most: from.most ?? "",
     });
   },
 };
 
+/** What is shown. A range of colours is one of these values: others begin with their own. */
 export function change(to: Partial<State>): void {
-  state.set({ ...state.get(), ...to });
+  const isOther = to.value !== undefined || to.plain !== undefined;
+  state.set({ ...state.get(), ...(isOther ? { least: "", most: "" } : {}), ...to });
   urlChanged();
 }

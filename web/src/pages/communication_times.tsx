@@ -5,6 +5,7 @@ import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { rankOf, ranks } from "../model/session";
 import { SpanRows, StackedBars, type Span } from "../panels/chart";
+import type { ViewerTheme } from "../base/theme";
 import { useColours } from "../panels/drawing";
 import { Empty } from "../panels/empty";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
@@ -231,30 +232,50 @@ interface TimeBarsProps {
   choose: (rank: number | null) => void;
 }
 
+/** Where the profile says what all of it was made of, and where only waiting is known, from when the others began. */
+function partsOf(times: RankTime[], colours: ViewerTheme) {
+  const wait = colours.kinds[8] ?? colours.hatch;
+  return times.some((r) => r.isSplit)
+    ? {
+        series: [
+          { name: t("comm.transit"), colour: colours.lanes[1] ?? "#808080" },
+          { name: t("comm.sync"), colour: colours.lanes[2] ?? "#808080" },
+          { name: t("comm.wait-rest"), colour: wait },
+          { name: t("comm.idle"), colour: colours.lanes[3] ?? "#808080" },
+        ],
+        lines: [
+          { name: t("comm.sync-ratio"), colour: colours.ink },
+          { name: t("comm.wait-ratio"), colour: colours.quiet },
+        ],
+        parts: (r: RankTime) => [r.transit, r.sync, Math.max(0, r.wait - r.sync), r.idle],
+        ratios: (r: RankTime) => [r.syncRatio, r.waitRatio],
+      }
+    : {
+        series: [
+          { name: t("comm.transit-or-unknown"), colour: colours.lanes[1] ?? "#808080" },
+          { name: t("comm.wait"), colour: wait },
+        ],
+        lines: [],
+        parts: (r: RankTime) => [Math.max(0, r.elapsed - r.wait), r.wait],
+        ratios: () => [],
+      };
+}
+
 function TimeBars({ times, rank, choose }: TimeBarsProps) {
   const colours = useColours();
-  const series = [
-    { name: t("comm.transit"), colour: colours.lanes[1] ?? "#808080" },
-    { name: t("comm.sync"), colour: colours.lanes[2] ?? "#808080" },
-    { name: t("comm.wait-rest"), colour: colours.kinds[8] ?? colours.hatch },
-    { name: t("comm.idle"), colour: colours.lanes[3] ?? "#808080" },
-  ];
-  const lines = [
-    { name: t("comm.sync-ratio"), colour: colours.ink },
-    { name: t("comm.wait-ratio"), colour: colours.quiet },
-  ];
+  const { series, lines, parts, ratios } = partsOf(times, colours);
   const bars = useMemo(
     () =>
       times.map((r) => ({
         label: String(r.rank),
-        parts: [r.transit, r.sync, Math.max(0, r.wait - r.sync), r.idle],
-        ratios: [r.syncRatio, r.waitRatio],
+        parts: parts(r),
+        ratios: ratios(r),
         isMarked: r.rank === rank,
         act: () => choose(r.rank === rank ? null : r.rank),
       })),
     [times, rank],
   );
-  if (!times.some((r) => r.isSplit)) {
+  if (!times.some((r) => r.isSplit || r.hasWait)) {
     return (
       <section class="card">
         <h3>{t("comm.parts")}</h3>

@@ -24,6 +24,7 @@ import {
   NAMES,
   pairsOf,
   ranksBeside,
+  slowedRank,
   slicesOf,
   slowest,
   stagesOf,
@@ -148,6 +149,7 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
   return (
     <>
       <Head overall={overall ?? null} />
+      <SlowedRank beside={ranked} />
       <Pairs now={now} base={base} />
       <div class="columns-wide">
         {overall !== undefined && (
@@ -243,6 +245,30 @@ function Head({ overall }: { overall: Table | null }) {
         found.base > 0 ? percent(Math.abs(found.lost) / found.base) : "–",
       )}
     </p>
+  );
+}
+
+/** Sums by name are means over ranks: a rank that slowed the others down stands here by itself. */
+function SlowedRank({ beside }: { beside: Table | null }) {
+  const found = useMemo(() => slowedRank(beside), [beside]);
+  if (found === null) {
+    return null;
+  }
+  const name = t("where.rank", found.rank);
+  return (
+    <div class="controls-row">
+      <span>
+        {t(
+          "compare.slowed-rank",
+          found.stage === null ? name : `${name}, ${t("where.stage", found.stage)}`,
+          duration(found.lost),
+          duration(found.others),
+        )}
+      </span>
+      <button type="button" onClick={() => compare({ rank: String(found.rank) })}>
+        {t("compare.choose-rank")}
+      </button>
+    </div>
   );
 }
 

@@ -168,6 +168,37 @@ export function ranksBeside(
   };
 }
 
+/** The rank whose computing lost most, where it lost at least twice what the middle one of the others did; null: none stands out. */
+export function slowedRank(
+  beside: Table | null,
+): { rank: number; stage: number | null; lost: number; others: number } | null {
+  if (beside === null || beside.rows.length < 3) {
+    return null;
+  }
+  const [rank, stage, computing] = [
+    reader(beside, "rank"),
+    reader(beside, "stage"),
+    nsReader(beside, "in computing"),
+  ];
+  // The table begins with it (ranksBeside).
+  const [first, ...rest] = beside.rows;
+  const lost = computing(first);
+  const others = rest.flatMap((row) => computing(row) ?? []).sort((a, b) => a - b);
+  if (lost === null || lost <= 0 || others.length === 0) {
+    return null;
+  }
+  const middle = others[others.length >> 1];
+  const place = stage(first);
+  return lost < 2 * middle
+    ? null
+    : {
+        rank: Number(rank(first)),
+        stage: typeof place === "number" ? place : null,
+        lost,
+        others: middle,
+      };
+}
+
 /** The stage of each rank that has one, of that table. */
 export function stagesOf(table: Table | null): ReadonlyMap<number, number> {
   if (!table?.columns.some(([name]) => name === "stage")) {

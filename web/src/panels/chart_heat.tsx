@@ -39,6 +39,8 @@ export interface HeatMapProps {
   /** Values lie on both sides of 0. */
   isDifference?: boolean;
   height: number | "fill";
+  /** Where the page keeps the range of colours. */
+  range?: [Range, (range: Range) => void];
 }
 
 export interface ScaleOf {
@@ -129,7 +131,7 @@ export function HeatMap(p: HeatMapProps) {
     const most = Math.max(...values.map((v) => (p.isDifference === true ? Math.abs(v) : v)));
     return [p.isDifference === true ? -most : Math.min(...values), most];
   }, [p.cells, p.isDifference]);
-  const { colourOf, isIn, low, high, bar } = useScale({ ...p, least, most });
+  const { colourOf, isIn, low, high, bar } = useScale({ ...p, least, most }, p.range);
   const byPlace = useMemo(
     () => new Map(p.cells.map((c) => [c.row * p.columns.length + c.column, c])),
     [p.cells, p.columns.length],

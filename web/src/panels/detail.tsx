@@ -7,7 +7,8 @@ import { useAtom } from "../base/atom";
 import { duration, exact } from "../base/time";
 import { whyNoLinks } from "../model/notes";
 import { fail } from "../model/notices";
-import { rankOf, selected, shiftOf, show } from "../model/session";
+import { offsets, rankOf, selected, shiftOf, show } from "../model/session";
+import { shiftAt } from "../model/tree";
 import { rankWord, sliceWord, t } from "../words";
 import { Empty, Loading } from "./empty";
 import { Peers } from "./peers";
@@ -118,6 +119,7 @@ function Links({ links }: { links: Link[] }) {
 export function Detail() {
   const ref = useAtom(selected);
   const slice = useSlice(ref);
+  useAtom(offsets);
   if (ref === null) {
     return (
       <Empty title={t("detail.none")}>
@@ -129,7 +131,7 @@ export function Detail() {
     return <Loading />;
   }
   const rank = rankOf(slice.rank);
-  const shift = rank === undefined ? 0 : shiftOf(rank);
+  const shift = shiftAt(slice.rank, slice.lane) ?? (rank === undefined ? 0 : shiftOf(rank));
   const share =
     slice.self_ns === null || slice.dur === 0
       ? ""

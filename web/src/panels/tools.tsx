@@ -6,6 +6,7 @@ import { useAtom } from "../base/atom";
 import { grouped } from "../base/format";
 import {
   counts,
+  foundByCapture,
   findOpen,
   goTo,
   mistake,
@@ -16,7 +17,7 @@ import {
   step,
   type Query,
 } from "../model/search";
-import { box, boxLocked, ranks } from "../model/session";
+import { box, boxLocked, ranks, session } from "../model/session";
 import {
   flowKinds,
   MAX_FLOW_KINDS,
@@ -41,6 +42,8 @@ function Search() {
   const busy = useAtom(searching);
   const wrong = useAtom(mistake);
   const locked = useAtom(boxLocked);
+  const [opened, known] = [useAtom(session), useAtom(ranks)];
+  const captures = found === null ? null : foundByCapture(found, opened, known);
   const [text, setText] = useState(q.text);
   const field = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
@@ -159,14 +162,18 @@ function Search() {
           <button
             type="button"
             class="flat"
-            title={t("search.list")}
+            title={[t("search.list"), ...(captures ?? []).map(([name, n]) => `${name}: ${n}`)].join(
+              "\n",
+            )}
             onClick={() => findOpen.set(true)}
             onContextMenu={(e) => {
               e.preventDefault();
               void goTo(0);
             }}
           >
-            {at < 0 ? t("search.total", found.total) : `${at + 1} / ${found.total}`}
+            {at < 0
+              ? t("search.total", captures?.map(([, n]) => n).join(" + ") ?? found.total)
+              : `${at + 1} / ${found.total}`}
           </button>
         )}
       </span>

@@ -36,10 +36,10 @@ import {
   touchTree,
   tree,
   wantAllLanes,
+  shiftAt,
 } from "../model/tree";
 import { t } from "../words";
 import { alignStart, alignTo, withOffset, type Placed } from "./alignment";
-import { shiftAt } from "./draw_over";
 import type { Timeline } from "./timeline";
 
 export const ZOOM_KEY = 1.5;

@@ -6,7 +6,7 @@ import type { Item } from "../model/lanes";
 import { theme } from "../model/look";
 import { changeMarker, editedMarker, jumpToMarker, markers, removeMarker } from "../model/timeline";
 import { Dialog } from "../panels/dialog";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import type { Actions } from "./actions";
 import { longTime, spanText } from "./axis";
 
@@ -23,7 +23,7 @@ export function OffsetDialog({
   const value = /^\s*-?\d+\s*$/.test(text) ? Number(text) : null;
   const isFit = value !== null && Number.isSafeInteger(value);
   const part = item.node >= 0 && item.lanes !== null ? item.lanes.partOf(item.node) : "";
-  const name = part === "" ? item.label : `${item.rank!.label} \u203a ${part}`;
+  const name = part === "" ? item.label : `${rankWord(item.rank!.label)} \u203a ${part}`;
   return (
     <Dialog title={t("timeline.offset-of", name)} onClose={onClose}>
       <form

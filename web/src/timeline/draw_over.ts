@@ -4,10 +4,9 @@ import type { Ref } from "../api/types";
 import { FONT } from "../base/dom";
 import type { Ns } from "../base/ns";
 import type { Item } from "../model/lanes";
-import { laneShift } from "../model/rank_lanes";
-import { box, boxLocked, rankOf, selected, type Box } from "../model/session";
+import { box, boxLocked, selected, type Box } from "../model/session";
 import { baseSlice, markers } from "../model/timeline";
-import { lanesOf } from "../model/tree";
+import { lanesOf, shiftAt } from "../model/tree";
 import type { Viewport } from "../base/viewport";
 import { spanText } from "./axis";
 import { boxExtent } from "./boxes";
@@ -36,16 +35,6 @@ export interface OverState {
   /** While a box is being drawn with Alt, it says that it will zoom. */
   isZoomBox: boolean;
   widths: TextWidths;
-}
-
-/** viewNs - rankNs of a lane, as far as it is known. */
-export function shiftAt(rankKey: string, lane: number): Ns | null {
-  const rank = rankOf(rankKey);
-  const lanes = lanesOf(rankKey);
-  if (rank === undefined || lanes === undefined || rank.state !== "ready") {
-    return null;
-  }
-  return laneShift(rank, lanes, lanes.nodeOfLane(lane));
 }
 
 export function lookOf(ref: Ref): number {

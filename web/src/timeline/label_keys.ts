@@ -7,9 +7,9 @@ import type { Item } from "../model/lanes";
 import { fail, notify } from "../model/notices";
 import { load, rankOf, ranks } from "../model/session";
 import { viewport } from "../model/timeline";
-import { marked, touchTree, tree } from "../model/tree";
+import { marked, shiftAt, touchTree, tree } from "../model/tree";
 import { t } from "../words";
-import { shiftAt } from "./draw_over";
+
 import type { Region } from "./scene";
 import type { Timeline } from "./timeline";
 

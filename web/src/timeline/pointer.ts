@@ -3,7 +3,8 @@ import type { Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { hovered, viewport } from "../model/timeline";
 import type { TimelineData } from "./data";
-import { shiftAt, type OverState } from "./draw_over";
+import { shiftAt } from "../model/tree";
+import type { OverState } from "./draw_over";
 import type { HitFinder, SliceHit } from "./hit";
 
 /** An edge of a slice attracts from so far (CSS pixels). */

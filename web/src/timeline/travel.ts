@@ -2,7 +2,7 @@
 import type { Ref } from "../api/types";
 import type { Goto } from "../model/session";
 import { followExtent, moveWindow } from "../model/timeline";
-import { shiftAt } from "./draw_over";
+import { shiftAt } from "../model/tree";
 
 /** Narrower slices could not be seen. */
 const SEEN_PX = 3;
