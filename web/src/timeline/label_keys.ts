@@ -109,11 +109,20 @@ function focusRow(item: Item, region: Region, timeline: Timeline): void {
   touchTree();
 }
 
-/** True: the key was one of the tree's. */
-export function treeKey(e: KeyboardEvent, item: Item, region: Region, timeline: Timeline): boolean {
+/** The row that keys mean: the focus follows it with the next frame only, and keys may come faster. */
+function rowOfKeys(from: Item, region: Region): Item {
+  const to = focused.get();
+  return hasFocus && to !== null && to.isPins === region.isPins
+    ? (region.items.find((item) => item.id === to.id) ?? from)
+    : from;
+}
+
+/** True: the key was one of the tree's. `from`: the row that the browser sent it to. */
+export function treeKey(e: KeyboardEvent, from: Item, region: Region, timeline: Timeline): boolean {
   if (e.ctrlKey || e.altKey || e.metaKey || e.shiftKey) {
     return false;
   }
+  const item = rowOfKeys(from, region);
   const isTurn = item.canOpen && (e.key === "ArrowRight" ? !item.isOpen : item.isOpen);
   if ((e.key === "ArrowRight" || e.key === "ArrowLeft") && isTurn) {
     tree.setOpen(item, !item.isOpen);
