@@ -24,6 +24,7 @@ import concurrent.futures
 import difflib
 import gzip
 import hashlib
+import itertools
 import os
 import re
 import shutil
@@ -332,8 +333,9 @@ def places_of(counts, n):
 
 
 class Harness:
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
+    def __init__(self, options, folder, share=(0, 1)):
+        """`share`: (i, n), the i-th of n that check the same command between them."""
+        self.options, self.folder, self.share = options, folder, share
         self.captures = {}
         self.tally = collections.Counter()
         self.wrong = []
@@ -358,7 +360,11 @@ class Harness:
         return wish
 
     def calls_to_fail(self, counts):
-        """(kind, N) of all calls that were counted, as far as they are asked for."""
+        """(kind, N) of all calls that were counted, as far as they are asked for and this share's."""
+        own, n_shares = self.share
+        yield from itertools.islice(self.calls_asked_for(counts), own, None, n_shares)
+
+    def calls_asked_for(self, counts):
         for kind, n in calls_of(counts).items():
             if self.options.kind in (None, kind):
                 most = self.options.memory or self.options.each if kind == "memory" else self.options.each
@@ -445,12 +451,22 @@ class Harness:
         print("%d runs, %d wrong" % (right + len(self.wrong), len(self.wrong)))
 
 
+def shares_of(options, names):
+    """(name, (i, n)) of what is checked by itself: a server waits more than it works, and the many runs of it are shared out among the others."""
+    n_shares = 1 if options.jobs == 1 else 2 * options.jobs
+    waiting = [(name, (i, n_shares)) for name in names if name in served.NAMES for i in range(n_shares)]
+    working = [(name, (0, 1)) for name in names if name not in served.NAMES]
+    places = [((i + 0.5) / len(some), task) for some in (waiting, working) for i, task in enumerate(some)]
+    return [task for _, task in sorted(places)]
+
+
 def check_all(options, names, folder):
-    """Every command in a folder of its own, `options.jobs` of them at once."""
+    """Every command, or share of one, in a folder of its own, `options.jobs` of them at once."""
     whole = Harness(options, folder)
 
-    def check(name):
-        own = Harness(options, os.path.join(folder, name))
+    def check(task):
+        name, share = task
+        own = Harness(options, os.path.join(folder, "%s-%d" % (name, share[0])), share)
         os.makedirs(own.folder)
         try:
             own.check(name)
@@ -459,7 +475,7 @@ def check_all(options, names, folder):
         return own
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for own in pool.map(check, names):
+        for own in pool.map(check, shares_of(options, names)):
             whole.add(own)
     return whole
 
@@ -481,7 +497,7 @@ def main():
     parser.add_argument("--sticks", action="store_true", help="all calls from that one on fail, as on a full disk")
     parser.add_argument("--patience", type=int, default=PATIENCE,
                         help="seconds after which a run counts as without an end (%(default)s): a busy machine wants more")
-    parser.add_argument("--jobs", type=int, default=1, help="so many commands at once (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="so many runs at once (%(default)s)")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--show", action="store_true", help="with --call: where it is called, and what differs")
     options = parser.parse_args()
