@@ -323,7 +323,7 @@ function pairTable(pairs: Pair[], nameOf: NameOf): Table {
       ["source", isPlain ? "int" : "text", "", false],
       ["destination", isPlain ? "int" : "text", "", false],
       ["transport type", "text", "", false],
-      ["transit size", "real", "bytes", false],
+      ["transit size", "real", "MB", false], // as the matrix and the profiler have it
       ["transit time", "real", "ns", false],
       ["bandwidth", "real", "GB/s", false],
       ["operator", "text", "", false],
@@ -332,7 +332,7 @@ function pairTable(pairs: Pair[], nameOf: NameOf): Table {
       cell(p.source),
       cell(p.destination),
       p.transport.join(" + "),
-      p.size,
+      p.size / 1e6,
       p.time_ns,
       p.bandwidth,
       p.example === "" ? null : p.example,

@@ -96,14 +96,14 @@ const sumsOf = (transports: Transport[]): Table => ({
   offset: 0,
   columns: [
     ["transport", "text", "", false],
-    ["transit size", "real", "bytes", false],
+    ["transit size", "real", "MB", false],
     ["transit time", "real", "ns", false],
     ["bandwidth", "real", "GB/s", false],
     ["packets", "int", "count", false],
   ],
   rows: transports.map((x) => [
     x.name,
-    x.size_bytes,
+    x.size_bytes / 1e6,
     x.time_ns,
     x.time_ns > 0 ? x.size_bytes / x.time_ns : null,
     x.packets.reduce((sum, p) => sum + p.n, 0),
