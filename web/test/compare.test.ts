@@ -7,7 +7,7 @@ import {
   headlineWord,
   pairsOf,
   ranksBeside,
-  slowedRank,
+  slowedRanks,
   slicesOf,
   slowest,
   stagesOf,
@@ -125,14 +125,21 @@ void test("ranks beside one another: where each is, and what its step lost", () 
     [0, 0],
     [1, 1],
   ]);
-  // Of two ranks none stands out; of three it does beside one that lost 9.
-  assert.equal(slowedRank(both), null);
-  const third: Table["rows"][0] = [2, 0, 100, 100, 0, 0, 0, 0];
-  const three = { ...both, rows: [...both.rows, third] };
-  assert.deepEqual(slowedRank(three), { rank: 1, stage: 1, lost: 40, others: 9 });
-  const alike = [1, 2, 3].map((rank) => [rank, 0, 9, 5, 4, 4, 0, 0]);
-  assert.equal(slowedRank({ ...both, rows: alike }), null);
-  assert.equal(slowedRank(null), null);
+  const lost = (...all: [stage: number, lost: number][]): Table => ({
+    ...both,
+    rows: all.map(([stage, ns], rank) => [rank, stage, 9, 5, 4, ns, 0, 0]),
+  });
+  assert.deepEqual(slowedRanks(both), { ranks: [1], stage: 1, lost: 40, others: 9 });
+  assert.deepEqual(slowedRanks(lost([0, 0], [2, 87], [2, 88], [1, 1])), {
+    ranks: [2, 1], // both of the stage
+    stage: 2,
+    lost: 88,
+    others: 0,
+  });
+  assert.equal(slowedRanks(lost([0, 50], [1, 90], [1, 0]))?.stage, null);
+  assert.equal(slowedRanks(lost([0, 4], [0, 4], [1, 4])), null, "all alike");
+  assert.equal(slowedRanks(lost([0, 0], [1, 0])), null);
+  assert.equal(slowedRanks(null), null);
   const ends = (preparing: number | null, after: number): Table => ({
     ...table("overview", [[1, 100 + after, 90, preparing, after]]),
     columns: ["rank_id", "e2e", "computing", "preparing", "after"].map((name) => [

@@ -19,7 +19,7 @@ export function Keys({ keys }: { keys: string[] }) {
     <span class="keys">
       {keys.map((key, i) => (
         <>
-          {i > 0 && <span class="quiet"> / </span>}
+          {i > 0 && <span class="quiet"> {t("help.or")} </span>}
           {key.split(/(?<=.)\+(?=.)/).map((part) => (
             <kbd>{SHOWN[part] ?? (part.length === 1 ? part.toUpperCase() : part)}</kbd>
           ))}

@@ -24,7 +24,7 @@ import {
   NAMES,
   pairsOf,
   ranksBeside,
-  slowedRank,
+  slowedRanks,
   slicesOf,
   slowest,
   stagesOf,
@@ -40,6 +40,7 @@ import { readyRank } from "./ready_rank";
 /** Above this many ranks it is worked out when asked for: it reads all of them. */
 const MOST_UNASKED = 64;
 const MOST_SLOWER = 10;
+const MOST_NAMED = 6;
 
 export function ComparePage() {
   const state = useAtom(comparing);
@@ -149,7 +150,7 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
   return (
     <>
       <Head overall={overall ?? null} />
-      <SlowedRank beside={ranked} />
+      <SlowedRanks beside={ranked} />
       <Pairs now={now} base={base} />
       <div class="columns-wide">
         {overall !== undefined && (
@@ -248,25 +249,27 @@ function Head({ overall }: { overall: Table | null }) {
   );
 }
 
-/** Sums by name are means over ranks: a rank that slowed the others down stands here by itself. */
-function SlowedRank({ beside }: { beside: Table | null }) {
-  const found = useMemo(() => slowedRank(beside), [beside]);
+/** Sums by name are means over ranks: ranks that slowed the others down stand here by themselves. */
+function SlowedRanks({ beside }: { beside: Table | null }) {
+  const found = useMemo(() => slowedRanks(beside), [beside]);
   if (found === null) {
     return null;
   }
-  const name = t("where.rank", found.rank);
+  const names = found.ranks.slice(0, MOST_NAMED).map((rank) => t("where.rank", rank));
+  const more = found.ranks.length - names.length;
+  const named = [...names, ...(more > 0 ? [t("compare.more-ranks", more)] : [])].join(", ");
   return (
     <div class="controls-row">
       <span>
         {t(
           "compare.slowed-rank",
-          found.stage === null ? name : `${name}, ${t("where.stage", found.stage)}`,
+          found.stage === null ? named : `${named} (${t("where.stage", found.stage)})`,
           duration(found.lost),
           duration(found.others),
         )}
       </span>
-      <button type="button" onClick={() => compare({ rank: String(found.rank) })}>
-        {t("compare.choose-rank")}
+      <button type="button" onClick={() => compare({ rank: String(found.ranks[0]) })}>
+        {t("compare.choose-rank", found.ranks[0])}
       </button>
     </div>
   );

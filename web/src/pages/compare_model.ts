@@ -168,11 +168,20 @@ export function ranksBeside(
   };
 }
 
-/** The rank whose computing lost most, where it lost at least twice what the middle one of the others did; null: none stands out. */
-export function slowedRank(
-  beside: Table | null,
-): { rank: number; stage: number | null; lost: number; others: number } | null {
-  if (beside === null || beside.rows.length < 3) {
+export interface Slowed {
+  /** Those that lost most first. */
+  ranks: number[];
+  /** Of all of them; null: of several, or not known. */
+  stage: number | null;
+  /** Of the first one, and of the middle one of all others, ns. */
+  lost: number;
+  others: number;
+}
+
+/** Ranks whose computing lost at least half of what the first one's did, where that is at least twice what the middle one of the others lost;
+ * null: none stands out. */
+export function slowedRanks(beside: Table | null): Slowed | null {
+  if (beside === null) {
     return null;
   }
   const [rank, stage, computing] = [
@@ -180,23 +189,19 @@ export function slowedRank(
     reader(beside, "stage"),
     nsReader(beside, "in computing"),
   ];
-  // The table begins with it (ranksBeside).
-  const [first, ...rest] = beside.rows;
-  const lost = computing(first);
-  const others = rest.flatMap((row) => computing(row) ?? []).sort((a, b) => a - b);
-  if (lost === null || lost <= 0 || others.length === 0) {
+  const all = beside.rows
+    .map((row) => ({ rank: Number(rank(row)), stage: stage(row), lost: computing(row) ?? 0 }))
+    .sort((a, b) => b.lost - a.lost);
+  const lost = all[0]?.lost ?? 0;
+  const slowed = all.filter((r) => 2 * r.lost >= lost);
+  const others = all.slice(slowed.length);
+  const middle = others[others.length >> 1]?.lost;
+  if (lost <= 0 || middle === undefined || lost < 2 * middle) {
     return null;
   }
-  const middle = others[others.length >> 1];
-  const place = stage(first);
-  return lost < 2 * middle
-    ? null
-    : {
-        rank: Number(rank(first)),
-        stage: typeof place === "number" ? place : null,
-        lost,
-        others: middle,
-      };
+  const place = slowed[0].stage;
+  const isOne = typeof place === "number" && slowed.every((r) => r.stage === place);
+  return { ranks: slowed.map((r) => r.rank), stage: isOne ? place : null, lost, others: middle };
 }
 
 /** The stage of each rank that has one, of that table. */
