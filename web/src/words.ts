@@ -928,7 +928,7 @@ const WORDS = {
   "compare.barely-longer": ["A step takes {0} longer than before, {1}. All times are those of a rank and step.", "每个 step 比基线慢 {0}，为 {1}。所有时间均为单个 rank 单个 step 的时间。"],
   "compare.barely-shorter": ["A step takes {0} less than before, {1}. All times are those of a rank and step.", "每个 step 比基线快 {0}，为 {1}。所有时间均为单个 rank 单个 step 的时间。"],
   "compare.as-long": ["A step takes as long as before: {1}. All times are those of a rank and step.", "每个 step 与基线一样长：{1}。所有时间均为单个 rank 单个 step 的时间。"],
-  "compare.slowed-rank": ["The computing of {0} lost up to {1} of a step, that of the others {2} (the middle one): look there first.", "{0} 的计算在每个 step 中最多多用 {1}，其余 rank 的中位数为 {2}：请先查看。"],
+  "compare.slowed-rank": ["The computing of {0} lost up to {1} of a step, the median of the others {2}: look there first.", "{0} 的计算在每个 step 中最多多用 {1}，其余 rank 的中位数为 {2}：请先查看。"],
   "compare.more-ranks": ["{0} more", "另有 {0} 个"],
   "compare.choose-rank": ["Choose rank {0}", "选择 rank {0}"],
   "compare.overall": ["Where the time of a step went", "step 时间的去向"],

@@ -125,7 +125,7 @@ void test("ranks beside one another: where each is, and what its step lost", () 
     [0, 0],
     [1, 1],
   ]);
-  const lost = (...all: [stage: number, lost: number][]): Table => ({
+  const lost = (...all: [stage: number, lost: number | null][]): Table => ({
     ...both,
     rows: all.map(([stage, ns], rank) => [rank, stage, 9, 5, 4, ns, 0, 0]),
   });
@@ -139,6 +139,7 @@ void test("ranks beside one another: where each is, and what its step lost", () 
   assert.equal(slowedRanks(lost([0, 50], [1, 90], [1, 0]))?.stage, null);
   assert.equal(slowedRanks(lost([0, 4], [0, 4], [1, 4])), null, "all alike");
   assert.equal(slowedRanks(lost([0, 0], [1, 0])), null);
+  assert.equal(slowedRanks(lost([0, 40], [1, null])), null, "what is not known is no 0");
   assert.equal(slowedRanks(null), null);
   const ends = (preparing: number | null, after: number): Table => ({
     ...table("overview", [[1, 100 + after, 90, preparing, after]]),

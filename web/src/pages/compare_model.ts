@@ -173,12 +173,12 @@ export interface Slowed {
   ranks: number[];
   /** Of all of them; null: of several, or not known. */
   stage: number | null;
-  /** Of the first one, and of the middle one of all others, ns. */
+  /** Of the first one, and the median of all others, ns. */
   lost: number;
   others: number;
 }
 
-/** Ranks whose computing lost at least half of what the first one's did, where that is at least twice what the middle one of the others lost;
+/** Ranks whose computing lost at least half of what the first one's did, where that is at least twice the median of the others;
  * null: none stands out. */
 export function slowedRanks(beside: Table | null): Slowed | null {
   if (beside === null) {
@@ -190,7 +190,10 @@ export function slowedRanks(beside: Table | null): Slowed | null {
     nsReader(beside, "in computing"),
   ];
   const all = beside.rows
-    .map((row) => ({ rank: Number(rank(row)), stage: stage(row), lost: computing(row) ?? 0 }))
+    .flatMap((row) => {
+      const lost = computing(row);
+      return lost === null ? [] : [{ rank: Number(rank(row)), stage: stage(row), lost }];
+    })
     .sort((a, b) => b.lost - a.lost);
   const lost = all[0]?.lost ?? 0;
   const slowed = all.filter((r) => 2 * r.lost >= lost);

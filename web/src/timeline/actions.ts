@@ -33,10 +33,10 @@ import {
   layoutInput,
   marked,
   mergeLanes,
+  shiftAt,
   touchTree,
   tree,
   wantAllLanes,
-  shiftAt,
 } from "../model/tree";
 import { t } from "../words";
 import { alignStart, alignTo, withOffset, type Placed } from "./alignment";

@@ -9,7 +9,6 @@ import { load, rankOf, ranks } from "../model/session";
 import { viewport } from "../model/timeline";
 import { marked, shiftAt, touchTree, tree } from "../model/tree";
 import { t } from "../words";
-
 import type { Region } from "./scene";
 import type { Timeline } from "./timeline";
 

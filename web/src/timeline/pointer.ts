@@ -2,8 +2,8 @@
 import type { Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { hovered, viewport } from "../model/timeline";
-import type { TimelineData } from "./data";
 import { shiftAt } from "../model/tree";
+import type { TimelineData } from "./data";
 import type { OverState } from "./draw_over";
 import type { HitFinder, SliceHit } from "./hit";
 
