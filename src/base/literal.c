@@ -238,49 +238,53 @@ static char *parse_key(parser *p) {
     return key;
 }
 
-/* The integer that stands here, with what parts it from the next. False: it is none of few enough digits, or something else follows. */
-static bool skip_int(parser *p, char close, int64_t *value) {
+/* Takes an integer and the comma or bracket behind it, which is the last one's. False: it is none of few enough digits, or something else
+ * follows. One pass, with nothing else between: each rank of a job lists all of its group. */
+static bool take_int(parser *p, char close, int64_t *value, bool *is_last) {
     enum { MOST_DIGITS = 18 }; /* of any value an int64 has room for */
-    skip_lit_space(p);
-    bool is_negative = p->at < p->n && p->text[p->at] == '-';
-    p->at += is_negative;
-    size_t first = p->at;
-    int64_t sum = 0;
-    for (; p->at < p->n && p->text[p->at] >= '0' && p->text[p->at] <= '9'; p->at++) {
-        sum = p->at - first < MOST_DIGITS ? sum * 10 + (p->text[p->at] - '0') : sum;
+    const char *at = p->text + p->at;
+    const char *end = p->text + p->n;
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) {
+        at++;
     }
-    size_t n_digits = p->at - first;
+    bool is_negative = at < end && *at == '-';
+    at += is_negative;
+    const char *first = at;
+    int64_t sum = 0;
+    for (; at < end && at - first <= MOST_DIGITS && *at >= '0' && *at <= '9'; at++) {
+        sum = at - first < MOST_DIGITS ? sum * 10 + (*at - '0') : sum;
+    }
+    ptrdiff_t n_digits = at - first;
+    p->at = (size_t)(at - p->text);
+    skip_lit_space(p);
+    if (n_digits == 0 || n_digits > MOST_DIGITS || p->at >= p->n) {
+        return false;
+    }
+    char behind = p->text[p->at++];
     *value = is_negative ? -sum : sum;
-    bool ends = next_is(p, ',') || next_is(p, close);
-    return n_digits > 0 && n_digits <= MOST_DIGITS && ends;
+    *is_last = behind == close;
+    return *is_last || behind == ',';
 }
 
-/* False: it is another array, and the parser stands where it stood. */
-static bool count_ints(parser *p, char close, size_t *n) {
+/* PS_NOTHING: it is another array, and the parser stands where it stood. */
+static ps_code take_ints(parser *p, char close, ps_int_runs *out) {
     size_t start = p->at;
+    size_t most = MAX_NODES - p->n_nodes;
     int64_t value = 0;
     bool is_last = false;
-    for (*n = 0; !is_last && skip_int(p, close, &value); ++*n) {
-        is_last = p->text[p->at] == close;
-        p->at++;
+    while (!is_last && out->n < most && take_int(p, close, &value, &is_last)) {
+        if (!ps_int_runs_add(out, p->arena, value)) {
+            (void)lit_fail_at(p, PS_NOMEM, "out of memory");
+            return PS_NOMEM;
+        }
     }
+    if (is_last) {
+        p->n_nodes += out->n;
+        return PS_OK;
+    }
+    *out = (ps_int_runs){0};
     p->at = start;
-    return is_last && *n < MAX_NODES - p->n_nodes;
-}
-
-static ps_literal *take_ints(parser *p, char close, ps_literal *parent, size_t n) {
-    int64_t *ints = ps_arena_alloc(p->arena, n * sizeof *ints);
-    if (ints == NULL) {
-        return lit_fail_at(p, PS_NOMEM, "out of memory");
-    }
-    for (size_t i = 0; i < n; i++) {
-        (void)skip_int(p, close, &ints[i]);
-        p->at++; /* the comma, and at last the bracket */
-    }
-    p->n_nodes += n;
-    parent->ints = ints;
-    parent->n_ints = n;
-    return parent;
+    return PS_NOTHING;
 }
 
 static ps_literal *parse_members(parser *p, ps_literal_kind kind, char close, int depth) {
@@ -288,9 +292,10 @@ static ps_literal *parse_members(parser *p, ps_literal_kind kind, char close, in
     if (parent == NULL || take_lit(p, close)) {
         return parent;
     }
-    size_t n_ints = 0;
-    if (p->is_packed && kind == PS_LITERAL_ARRAY && count_ints(p, close, &n_ints)) {
-        return take_ints(p, close, parent, n_ints);
+    ps_code packed =
+        p->is_packed && kind == PS_LITERAL_ARRAY ? take_ints(p, close, &parent->ints) : PS_NOTHING;
+    if (packed != PS_NOTHING) {
+        return packed == PS_OK ? parent : NULL;
     }
     ps_literal **tail = &parent->child;
     do {
@@ -361,24 +366,19 @@ const ps_literal *ps_literal_parse_packed(ps_arena *arena, const char *text, siz
     return parse_document(&p);
 }
 
-ps_literal_ints ps_literal_ints_of(const ps_literal *array) {
-    bool is_array = array != NULL && array->kind == PS_LITERAL_ARRAY;
-    return (ps_literal_ints){.array = is_array ? array : NULL,
-                             .node = is_array ? array->child : NULL};
-}
-
-bool ps_literal_each_int(ps_literal_ints *walk, int64_t otherwise, int64_t *value) {
-    bool is_packed = walk->array != NULL && walk->at < walk->array->n_ints;
-    *value = is_packed ? walk->array->ints[walk->at] : otherwise;
-    if (!is_packed && walk->node == NULL) {
-        return false;
+bool ps_literal_int_runs(const ps_literal *array, int64_t otherwise, ps_arena *arena,
+                         ps_int_runs *out) {
+    *out = (ps_int_runs){0};
+    if (array == NULL || array->kind != PS_LITERAL_ARRAY || array->ints.n > 0) {
+        return array == NULL || ps_int_runs_copy(&array->ints, arena, out);
     }
-    if (!is_packed) {
-        (void)ps_literal_int(walk->node, value);
-        walk->node = walk->node->next;
+    bool ok = true;
+    for (const ps_literal *v = array->child; ok && v != NULL; v = v->next) {
+        int64_t value = otherwise;
+        (void)ps_literal_int(v, &value);
+        ok = ps_int_runs_add(out, arena, value);
     }
-    walk->at++;
-    return true;
+    return ok;
 }
 
 const ps_literal *ps_literal_get(const ps_literal *object, const char *key) {

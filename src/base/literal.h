@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/int_runs.h"
 
 typedef enum ps_literal_kind {
     PS_LITERAL_NULL,
@@ -36,27 +37,20 @@ typedef struct ps_literal {
     size_t source_len;
     struct ps_literal *child; /* first element or member */
     struct ps_literal *next;  /* sibling */
-    const int64_t *ints; /* [n_ints] in place of children, ps_literal_parse_packed(); else NULL */
-    size_t n_ints;
+    ps_int_runs ints;         /* in place of children, ps_literal_parse_packed(); else empty */
 } ps_literal;
 
 /* Parses all of `text`. NULL with PS_SYNTAX and the byte offset when it is not one document, or PS_NOMEM. */
 const ps_literal *ps_literal_parse(ps_arena *arena, const char *text, size_t n, ps_err *err);
 
 /* The same, but an array of nothing but integers has `ints` and no children: the ranks of a group are as many as the job has
- * replicas, and each rank lists them. Elements of any array are walked by ps_literal_each_int(). */
+ * replicas, and each rank lists them. */
 const ps_literal *ps_literal_parse_packed(ps_arena *arena, const char *text, size_t n, ps_err *err);
 
-/* The elements of an array as integers, packed or not. */
-typedef struct ps_literal_ints {
-    const ps_literal *array, *node;
-    size_t at; /* how many were walked */
-} ps_literal_ints;
-
-/* Of what is no array, and of NULL: none. */
-ps_literal_ints ps_literal_ints_of(const ps_literal *array);
-/* The next one; *value is `otherwise` where it is no integer. False behind the last. */
-bool ps_literal_each_int(ps_literal_ints *walk, int64_t otherwise, int64_t *value);
+/* The elements of an array, packed or not, with `otherwise` for each that is no integer; none of what is no array, and of NULL. False when
+ * memory is out. */
+bool ps_literal_int_runs(const ps_literal *array, int64_t otherwise, ps_arena *arena,
+                         ps_int_runs *out);
 
 /* The last member named `key` (as Python and JSON libraries take duplicates), or NULL; also when `object`
  * is NULL or not an object. */

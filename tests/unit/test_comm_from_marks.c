@@ -313,7 +313,7 @@ static void a_receive_waits_for_its_send(void **state) {
     ps_comm_list lists[2];
     ps_diag diag = {0};
     for (int r = 0; r < 2; r++) {
-        assert_int_equal(ps_comm_list_collect(t[r], NULL, &lists[r], &diag, NULL), PS_OK);
+        assert_int_equal(ps_comm_list_collect(t[r], NULL, NULL, &lists[r], &diag, NULL), PS_OK);
         assert_int_equal(lists[r].n, 1);
         assert_int_equal(lists[r].ops[0].look->own, r);
         assert_int_equal(lists[r].ops[0].look->peer, 1 - r);

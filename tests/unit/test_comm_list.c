@@ -15,7 +15,7 @@ typedef struct collected {
 static void collect(collected *c, const ps_trace *t) {
     *c = (collected){0};
     assert_int_equal(ps_links_init(&c->links, t, NULL), PS_OK);
-    assert_int_equal(ps_comm_list_collect(t, &c->links, &c->list, &c->diag, NULL), PS_OK);
+    assert_int_equal(ps_comm_list_collect(t, &c->links, NULL, &c->list, &c->diag, NULL), PS_OK);
 }
 
 static void collected_fini(collected *c) {
@@ -88,7 +88,7 @@ static void from_operators(void **state) {
     assert_int_equal(op[2].look->size_bytes, -1);
     assert_int_equal(c.diag.counts[PS_ODD_NUMBER], 1);
     collected_fini(&c);
-    assert_int_equal(ps_comm_list_collect(t, NULL, &c.list, &c.diag, NULL), PS_OK);
+    assert_int_equal(ps_comm_list_collect(t, NULL, NULL, &c.list, &c.diag, NULL), PS_OK);
     assert_int_equal(c.list.ops[0].step, 4); /* by its own time */
     assert_true(c.list.ops[0].host_start_ns == PS_NO_TIME);
     ps_comm_list_fini(&c.list);
@@ -207,7 +207,7 @@ static void memory(void **state) {
         ps_comm_list list;
         ps_diag diag = {0};
         (void)ps_alloc_fail_at(n);
-        ps_code code = ps_comm_list_collect(t, NULL, &list, &diag, NULL);
+        ps_code code = ps_comm_list_collect(t, NULL, NULL, &list, &diag, NULL);
         done = ps_alloc_fail_at(-1) <= n;
         assert_int_equal(code, done ? PS_OK : PS_NOMEM);
         ps_comm_list_fini(&list);

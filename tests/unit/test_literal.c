@@ -216,10 +216,11 @@ static void members(void **state) {
     ps_arena_fini(&p.arena);
 }
 
-static void add_ints(const ps_literal *v, ps_buf *out) {
+static void add_ints(const ps_literal *v, ps_arena *arena, ps_buf *out) {
     int64_t value = 0;
-    ps_literal_ints walk = ps_literal_ints_of(v);
-    while (ps_literal_each_int(&walk, -7, &value)) {
+    ps_int_runs ints = {0};
+    assert_true(ps_literal_int_runs(v, -7, arena, &ints));
+    for (ps_int_walk walk = {0}; ps_int_runs_next(&ints, &walk, &value);) {
         ps_buf_addf(out, "%lld ", (long long)value);
     }
 }
@@ -263,10 +264,10 @@ static void packed(void **state) {
         assert_int_equal(p.err.offset, plain.err.offset);
         ps_buf a = {0};
         ps_buf b = {0};
-        add_ints(plain.v, &a);
-        add_ints(p.v, &b);
+        add_ints(plain.v, &plain.arena, &a);
+        add_ints(p.v, &p.arena, &b);
         assert_string_equal(ps_buf_str(&a), ps_buf_str(&b));
-        assert_int_equal(p.v != NULL ? p.v->n_ints : 0, CASES[i].n_ints);
+        assert_int_equal(p.v != NULL ? p.v->ints.n : 0, CASES[i].n_ints);
         ps_buf_fini(&a);
         ps_buf_fini(&b);
         ps_arena_fini(&plain.arena);
@@ -277,11 +278,14 @@ static void packed(void **state) {
 /* Every allocation in turn fails: PS_NOMEM, and nothing is left. */
 static void out_of_memory(void **state) {
     (void)state;
-    static const char TEXT[] = "{\"a\": [1, 2.5, 'x', null], \"b\": {\"c\": \"\\u0041\"}}";
+    static const char TEXT[] =
+        "{\"a\": [1, 2.5, 'x', null], \"b\": {\"c\": \"\\u0041\"}, \"d\": [1, 2, 9, 3]}";
     bool done = false;
     for (int64_t n = 0; !done; n++) {
         (void)ps_alloc_fail_at(n);
-        parsed p = parse(TEXT);
+        parsed p = {.err = PS_ERR_INIT};
+        ps_arena_init(&p.arena);
+        p.v = ps_literal_parse_packed(&p.arena, TEXT, strlen(TEXT), &p.err);
         done = ps_alloc_fail_at(-1) <= n;
         assert_true((p.v != NULL) == done);
         assert_true(done || p.err.code == PS_NOMEM);

@@ -403,7 +403,8 @@ static void test_one_matcher_of_collectives(void **context) {
     pp_outcome o;
     for (int r = 0; r < 2; r++) {
         traces[r] = stage_with_collectives(r);
-        assert_int_equal(ps_comm_list_collect(traces[r], NULL, &lists[r], &diag, NULL), PS_OK);
+        assert_int_equal(ps_comm_list_collect(traces[r], NULL, NULL, &lists[r], &diag, NULL),
+                         PS_OK);
         pointers[r] = &lists[r];
     }
     assert_int_equal(ps_skew_measure(&in, &skew, NULL), PS_OK);

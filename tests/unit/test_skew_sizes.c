@@ -20,7 +20,7 @@ static void list_of(const char *sizes, ps_comm_list *out) {
         }
     }
     ps_trace *t = small_seal(b);
-    assert_int_equal(ps_comm_list_collect(t, NULL, out, &diag, NULL), PS_OK);
+    assert_int_equal(ps_comm_list_collect(t, NULL, NULL, out, &diag, NULL), PS_OK);
     ps_trace_free(t);
 }
 
@@ -77,7 +77,7 @@ static void unmatched_sends_stay_counted(void **state) {
             ps_builder_arg_int(b, k, "Dst Rank", 1);
         }
         ps_trace *t = small_seal(b);
-        assert_int_equal(ps_comm_list_collect(t, NULL, &lists[r], &diag, NULL), PS_OK);
+        assert_int_equal(ps_comm_list_collect(t, NULL, NULL, &lists[r], &diag, NULL), PS_OK);
         ps_trace_free(t);
     }
     const ps_comm_list *const both[] = {&lists[0], &lists[1]};

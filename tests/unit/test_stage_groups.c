@@ -9,6 +9,12 @@
 #include "analyze/pipeline/stage_groups.h"
 #include "base/alloc.h"
 
+#define GROUP(comm, purpose, place, n, first)                                                      \
+    (ps_group_fact) {                                                                              \
+        .comm_name = (comm), .group_name = (purpose), .group_rank = (place), .n_ranks = (n),       \
+        .first_rank = (first)                                                                      \
+    }
+
 static void expect(ps_indices x, int64_t dp, int64_t pp, int64_t tp) {
     assert_int_equal(x.dp, dp);
     assert_int_equal(x.pp, pp);
@@ -36,10 +42,10 @@ static void by_sizes(void **state) {
 static void by_the_own_group(void **state) {
     (void)state;
     ps_job job = {.pp_type = "", .n_stages = 2, .tp = 1, .dp = 2, .world_size = 4};
-    ps_group_fact own = {"c", "pp", 1, 2, 0, 0};
+    ps_group_fact own = GROUP("c", "pp", 1, 2, 0);
     ps_rank_facts facts = {.groups = &own, .n_groups = 1};
     expect(ps_indices_of(&job, 1, &facts), 1, 1, 0); /* by sizes pp would be 0 */
-    ps_group_fact strange = {"c", "pp", 0, 2, 0, 0};
+    ps_group_fact strange = GROUP("c", "pp", 0, 2, 0);
     ps_rank_facts all = {.groups = &strange, .n_groups = 1};
     expect(ps_indices_of(&job, 3, &all), 1, 1, 0);
 }
@@ -49,20 +55,18 @@ static void by_the_own_group(void **state) {
 static void by_groups_that_share_ranks(void **state) {
     (void)state;
     ps_group_fact groups[6][4] = {
-        {{"z", "pp", -1, -1, -1, 0}, {"s0", "dp", -1, -1, -1, 0}, {"all", "world", -1, -1, -1, 0}},
-        {{"y", "PP_1", -1, -1, -1, 0},
-         {"s0", "dp", -1, -1, -1, 0},
-         {"all", "world", -1, -1, -1, 0}},
-        {{"z", "pp", -1, -1, -1, 0},
-         {"a", "pp", -1, -1, -1, 0},
-         {"s1", "dp", -1, -1, -1, 0},
-         {"all", "world", -1, -1, -1, 0}},
-        {{"y", "PP_1", -1, -1, -1, 0},
-         {"b", "pp", -1, -1, -1, 0},
-         {"s1", "dp", -1, -1, -1, 0},
-         {"all", "world", -1, -1, -1, 0}},
-        {{"a", "pp", -1, -1, -1, 0}, {"s2", "dp", -1, -1, -1, 0}, {"all", "world", -1, -1, -1, 0}},
-        {{"b", "pp", -1, -1, -1, 0}, {"s2", "dp", -1, -1, -1, 0}, {"all", "world", -1, -1, -1, 0}}};
+        {GROUP("z", "pp", -1, -1, -1), GROUP("s0", "dp", -1, -1, -1),
+         GROUP("all", "world", -1, -1, -1)},
+        {GROUP("y", "PP_1", -1, -1, -1), GROUP("s0", "dp", -1, -1, -1),
+         GROUP("all", "world", -1, -1, -1)},
+        {GROUP("z", "pp", -1, -1, -1), GROUP("a", "pp", -1, -1, -1), GROUP("s1", "dp", -1, -1, -1),
+         GROUP("all", "world", -1, -1, -1)},
+        {GROUP("y", "PP_1", -1, -1, -1), GROUP("b", "pp", -1, -1, -1),
+         GROUP("s1", "dp", -1, -1, -1), GROUP("all", "world", -1, -1, -1)},
+        {GROUP("a", "pp", -1, -1, -1), GROUP("s2", "dp", -1, -1, -1),
+         GROUP("all", "world", -1, -1, -1)},
+        {GROUP("b", "pp", -1, -1, -1), GROUP("s2", "dp", -1, -1, -1),
+         GROUP("all", "world", -1, -1, -1)}};
     ps_rank_facts facts[6];
     const ps_rank_facts *pointers[7];
     ps_rank_info ranks[7] = {{0}};
@@ -91,7 +95,8 @@ static void by_groups_that_share_ranks(void **state) {
 
 static void no_pipeline_no_stages(void **state) {
     (void)state;
-    ps_group_fact group = {"s0", "dp", -1, -1, -1, 0};
+    ps_group_fact group = {
+        .comm_name = "s0", .group_name = "dp", .group_rank = -1, .n_ranks = -1, .first_rank = -1};
     ps_rank_facts facts = {.groups = &group, .n_groups = 1};
     const ps_rank_facts *pointers[2] = {&facts, &facts};
     ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}};

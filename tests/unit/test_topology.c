@@ -255,7 +255,8 @@ static void a_process_alone(void **state) {
     job = ps_job_from(list, diag_list, 1, &opts);
     assert_int_equal(ps_job_place(&job, 0, &facts).stage, -1);
     facts.world_size = 0;
-    ps_group_fact dp = {"c", "dp", 0, 4, 0, 0};
+    ps_group_fact dp = {
+        .comm_name = "c", .group_name = "dp", .group_rank = 0, .n_ranks = 4, .first_rank = 0};
     facts.groups = &dp;
     facts.n_groups = 1;
     job = ps_job_from(list, diag_list, 1, &opts);

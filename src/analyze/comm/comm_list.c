@@ -82,9 +82,9 @@ typedef struct collection {
     const ps_links *links; /* may be NULL */
     ps_comm_list *list;
     ps_diag *diag;
-    ps_rank_facts facts;    /* the groups that the metadata lists */
-    ps_str keys[N_KEYS];    /* in the trace; none: no slice has it */
-    const ps_table *groups; /* side table "communication", or NULL */
+    const ps_rank_facts *facts; /* the groups that the metadata lists */
+    ps_str keys[N_KEYS];        /* in the trace; none: no slice has it */
+    const ps_table *groups;     /* side table "communication", or NULL */
     size_t name_column, group_column;
     ps_idmap group_of; /* operator name in the list's pool -> row of groups */
     ps_idmap what_of;  /* text of that pool -> ps_comm_what */
@@ -427,8 +427,8 @@ static void set_communicator(collection *c, ps_comm_look *look, const comm_args 
 /* NULL where nothing names it. */
 static const char *said_group(const collection *c, const comm_args *args) {
     const char *name = args->texts[KEY_GROUP_NAME];
-    bool is_only = name == NULL && c->of_gloo && c->facts.n_groups == 1;
-    return is_only ? c->facts.groups[0].comm_name : name;
+    bool is_only = name == NULL && c->of_gloo && c->facts->n_groups == 1;
+    return is_only ? c->facts->groups[0].comm_name : name;
 }
 
 static void set_group(collection *c, const ps_comm_op *op, ps_comm_look *look,
@@ -454,9 +454,9 @@ static void set_group(collection *c, const ps_comm_op *op, ps_comm_look *look,
 static void set_members(collection *c, ps_comm_look *look, const comm_args *args) {
     const char *group = said_group(c, args);
     look->members = keep_comm_op(c, args->texts[KEY_MEMBERS]);
-    for (size_t i = 0; group != NULL && ps_str_is_none(look->members) && i < c->facts.n_groups;
+    for (size_t i = 0; group != NULL && ps_str_is_none(look->members) && i < c->facts->n_groups;
          i++) {
-        const ps_group_fact *fact = &c->facts.groups[i];
+        const ps_group_fact *fact = &c->facts->groups[i];
         if (fact->first_rank >= 0 && strcmp(fact->comm_name, group) == 0) {
             char text[96];
             (void)snprintf(text, sizeof text, "[%lld, %lld in all]", (long long)fact->first_rank,
@@ -611,28 +611,39 @@ static bool collect_comm_op(collection *c) {
     return ok;
 }
 
-ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_comm_list *out,
-                             ps_diag *diag, ps_err *err) {
+static ps_code collect_list(collection *c, ps_err *err) {
+    ps_comm_list *out = c->list;
+    ps_idmap_init(&c->group_of);
+    ps_idmap_init(&c->what_of);
+    ps_idmap_init(&c->looks);
+    out->recorded_clock = c->facts->clock;
+    ps_code code =
+        ps_strpool_init(&out->strings) && collect_comm_op(c) ? PS_OK : ps_fail_nomem(err);
+    ps_shrink(&out->ops, &out->cap, out->n, sizeof *out->ops);
+    ps_shrink(&out->looks, &out->cap_looks, out->n_looks, sizeof *out->looks);
+    point_at_looks(c);
+    ps_idmap_fini(&c->group_of);
+    ps_idmap_fini(&c->what_of);
+    ps_idmap_fini(&c->looks);
+    ps_free(c->look_of);
+    return code;
+}
+
+ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links,
+                             const ps_rank_facts *facts, ps_comm_list *out, ps_diag *diag,
+                             ps_err *err) {
     *out = (ps_comm_list){0};
-    collection c = {.trace = trace, .links = links, .list = out, .diag = diag};
+    collection c = {.trace = trace, .links = links, .facts = facts, .list = out, .diag = diag};
+    if (facts != NULL) {
+        return collect_list(&c, err);
+    }
     ps_diag counted_by_others = {0}; /* who reads the metadata for itself */
     ps_arena arena;
     ps_arena_init(&arena);
-    ps_idmap_init(&c.group_of);
-    ps_idmap_init(&c.what_of);
-    ps_idmap_init(&c.looks);
-    ps_code code = ps_rank_facts_read(trace, &arena, &c.facts, &counted_by_others, err);
-    out->recorded_clock = c.facts.clock;
-    if (code == PS_OK && (!ps_strpool_init(&out->strings) || !collect_comm_op(&c))) {
-        code = ps_fail_nomem(err);
-    }
-    ps_shrink(&out->ops, &out->cap, out->n, sizeof *out->ops);
-    ps_shrink(&out->looks, &out->cap_looks, out->n_looks, sizeof *out->looks);
-    point_at_looks(&c);
-    ps_idmap_fini(&c.group_of);
-    ps_idmap_fini(&c.what_of);
-    ps_idmap_fini(&c.looks);
-    ps_free(c.look_of);
+    ps_rank_facts own = {0};
+    ps_code code = ps_rank_facts_read(trace, &arena, &own, &counted_by_others, err);
+    c.facts = &own;
+    code = code == PS_OK ? collect_list(&c, err) : code;
     ps_arena_fini(&arena);
     return code;
 }

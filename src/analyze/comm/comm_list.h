@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/comm/topology.h"
 #include "analyze/rank/links.h"
 #include "base/archive.h"
 #include "base/diag.h"
@@ -65,10 +66,11 @@ typedef struct ps_comm_list {
 /* From slices of kind COMM_OP, and where there are none from COMM_KERNEL ones (their collective arguments: "Collective
  * name", "Process Group Name" / "Process Group Description", "In msg nelems", "dtype", "Seq"); of a rank without a device
  * from the ranges of gloo. `links` may be NULL: no
- * host times, steps by device time. Needs SLICES, FLOWS, ARGS, STEPS, META. PS_NOMEM only; an empty list is no error.
+ * host times, steps by device time. `facts` of the trace may be NULL: they are read. Needs SLICES, FLOWS, ARGS, STEPS, META. PS_NOMEM only; an empty list is no error.
  * End with ps_comm_list_fini() in any case. */
 PS_MUST_USE ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links,
-                                         ps_comm_list *out, ps_diag *diag, ps_err *err);
+                                         const ps_rank_facts *facts, ps_comm_list *out,
+                                         ps_diag *diag, ps_err *err);
 void ps_comm_list_fini(ps_comm_list *list);
 /* "" for none. */
 const char *ps_comm_text(const ps_comm_list *list, ps_str s);

@@ -60,22 +60,16 @@ static int64_t from_batch_sizes(const ps_literal *object, const char *entry, int
     return n;
 }
 
-/* How many ranks a group has, the first one and how far they lie apart; nothing of one that lists none. */
-static void measure_group_ranks(const ps_literal *ranks, ps_group_fact *fact) {
-    int64_t before = -1;
-    int64_t stride = -1; /* until two are seen */
-    int64_t rank = -1;
-    int64_t n = 0;
-    ps_literal_ints walk = ps_literal_ints_of(ranks);
-    for (; ps_literal_each_int(&walk, -1, &rank); n++) {
-        int64_t step = rank >= 0 && before >= 0 && rank > before ? rank - before : 0;
-        fact->first_rank = n == 0 ? rank : fact->first_rank;
-        stride = n == 0 ? stride : stride < 0 || stride == step ? step : 0;
-        before = rank >= 0 ? rank : -1;
-    }
-    if (n > 0) {
-        fact->n_ranks = n;
-        fact->stride = stride > 0 ? stride : 0;
+/* The ranks of a group, how many they are, the first one and how far they lie apart; nothing of one that lists none. */
+static void keep_group_ranks(const ps_literal *listed, ps_arena *arena, ps_group_fact *fact,
+                             bool *nomem) {
+    *nomem = !ps_literal_int_runs(listed, -1, arena, &fact->ranks) || *nomem;
+    if (fact->ranks.n > 0) {
+        const ps_int_run *run = fact->ranks.runs;
+        bool is_even = fact->ranks.n_runs == 1 && run->first >= 0 && run->step > 0;
+        fact->n_ranks = (int64_t)fact->ranks.n;
+        fact->first_rank = run->first;
+        fact->stride = is_even ? run->step : 0;
     }
 }
 
@@ -99,14 +93,15 @@ static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, p
     }
     for (const ps_literal *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
         const char *name = ps_literal_str(ps_literal_get(g, "group_name"));
+        name = keep_topology_text(name != NULL ? name : "", arena, &nomem);
         ps_group_fact fact = {.comm_name = keep_topology_text(g->key, arena, &nomem),
-                              .group_name =
-                                  keep_topology_text(name != NULL ? name : "", arena, &nomem),
+                              .group_name = name,
+                              .label = name,
                               .group_rank = -1,
                               .n_ranks = -1,
                               .first_rank = -1};
         (void)ps_literal_int(ps_literal_get(g, "group_rank"), &fact.group_rank);
-        measure_group_ranks(ps_literal_get(g, "global_ranks"), &fact);
+        keep_group_ranks(ps_literal_get(g, "global_ranks"), arena, &fact, &nomem);
         out->groups[out->n_groups++] = fact;
     }
     return nomem ? ps_fail_nomem(err) : PS_OK;
@@ -129,7 +124,8 @@ static bool is_pipeline_group(const char *text) {
     return false;
 }
 
-const ps_literal *ps_group_ranks(const ps_literal *group, ps_arena *arena, bool *nomem) {
+/* "ranks" is an array, or a text that holds one. NULL: it is neither. */
+static const ps_literal *listed_ranks(const ps_literal *group, ps_arena *arena, bool *nomem) {
     const ps_literal *ranks = ps_literal_get(group, "ranks");
     if (ranks != NULL && ranks->kind == PS_LITERAL_STRING) {
         ps_err odd = PS_ERR_INIT;
@@ -139,22 +135,19 @@ const ps_literal *ps_group_ranks(const ps_literal *group, ps_arena *arena, bool 
     return ranks != NULL && ranks->kind == PS_LITERAL_ARRAY ? ranks : NULL;
 }
 
-static ps_group_fact group_fact(const ps_literal *group, const ps_literal *ranks, int64_t own,
+static ps_group_fact group_fact(const ps_literal *group, int64_t own, ps_arena *scratch,
                                 ps_arena *arena, bool *nomem) {
     const char *name = ps_literal_str(ps_literal_get(group, "pg_name"));
     const char *text = ps_literal_str(ps_literal_get(group, "pg_desc"));
-    const char *purpose = is_pipeline_group(text) ? "pp" : text != NULL ? text : "";
+    const char *label = keep_topology_text(text != NULL ? text : "", arena, nomem);
     ps_group_fact fact = {.comm_name = keep_topology_text(name != NULL ? name : "", arena, nomem),
-                          .group_name = keep_topology_text(purpose, arena, nomem),
+                          .group_name = is_pipeline_group(text) ? "pp" : label,
+                          .label = label,
                           .group_rank = -1,
                           .n_ranks = -1,
                           .first_rank = -1};
-    measure_group_ranks(ranks, &fact);
-    ps_literal_ints walk = ps_literal_ints_of(ranks);
-    int64_t rank = -1;
-    for (int64_t at = 0; ps_literal_each_int(&walk, -1, &rank); at++) {
-        fact.group_rank = own >= 0 && rank == own ? at : fact.group_rank;
-    }
+    keep_group_ranks(listed_ranks(group, scratch, nomem), arena, &fact, nomem);
+    fact.group_rank = own >= 0 ? ps_int_runs_find(&fact.ranks, own) : -1;
     return fact;
 }
 
@@ -170,8 +163,7 @@ static ps_code read_pg_config(const ps_literal *config, int64_t own, ps_arena *s
         return ps_fail_nomem(err);
     }
     for (const ps_literal *g = config->child; g != NULL; g = g->next) {
-        const ps_literal *ranks = ps_group_ranks(g, scratch, &nomem);
-        out->groups[out->n_groups++] = group_fact(g, ranks, own, arena, &nomem);
+        out->groups[out->n_groups++] = group_fact(g, own, scratch, arena, &nomem);
     }
     return nomem ? ps_fail_nomem(err) : PS_OK;
 }
@@ -253,6 +245,25 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     ps_code code = read_rank_facts(trace, &scratch, arena, out, diag, err);
     ps_arena_fini(&scratch);
     return code;
+}
+
+ps_code ps_rank_facts_copy(const ps_rank_facts *facts, ps_arena *arena, ps_rank_facts *out,
+                           ps_err *err) {
+    bool nomem = false;
+    *out = *facts;
+    out->pp_type = keep_topology_text(facts->pp_type, arena, &nomem);
+    out->groups = ps_arena_alloc(arena, facts->n_groups * sizeof *out->groups);
+    out->n_groups = 0;
+    for (size_t i = 0; out->groups != NULL && i < facts->n_groups; i++) {
+        const ps_group_fact *from = &facts->groups[i];
+        ps_group_fact *to = &out->groups[out->n_groups++];
+        *to = *from;
+        to->comm_name = keep_topology_text(from->comm_name, arena, &nomem);
+        to->group_name = keep_topology_text(from->group_name, arena, &nomem);
+        to->label = keep_topology_text(from->label, arena, &nomem);
+        nomem = !ps_int_runs_copy(&from->ranks, arena, &to->ranks) || nomem;
+    }
+    return out->groups == NULL || nomem ? ps_fail_nomem(err) : PS_OK;
 }
 
 const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts) {
@@ -424,7 +435,8 @@ ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *fact
 
 static void group_fact_archive(ps_archive *a, void *fact) {
     ps_group_fact *x = fact;
-    PS_ARCHIVE(a, x, comm_name, group_name, group_rank, n_ranks, first_rank, stride);
+    PS_ARCHIVE(a, x, comm_name, group_name, label, group_rank, n_ranks, first_rank, stride);
+    ps_int_runs_archive(a, &x->ranks);
 }
 
 void ps_rank_facts_archive(ps_archive *a, void *facts) {

@@ -17,10 +17,13 @@
 /* A communicator this rank belongs to. */
 typedef struct ps_group_fact {
     const char *comm_name;       /* HCCL name, the key in parallel_group_info */
-    const char *group_name;      /* "pp", "dp", ... */
+    const char *group_name;      /* what it is for: "pp", "dp", ... */
+    const char *label;           /* what the program calls it: "dp", "default_pg"; "" unknown */
     int64_t group_rank;          /* position of this rank in it, -1 unknown */
     int64_t n_ranks, first_rank; /* of global_ranks; -1 unknown */
     int64_t stride;              /* from each of them to the next; 0 unknown, or not the same */
+    ps_int_runs
+        ranks; /* global, in the order of their places, -1 where one is no number; empty: not said */
 } ps_group_fact;
 
 /* What one rank's metadata says; 0 or NULL: not said. Text lives in the arena it was read into. */
@@ -34,14 +37,13 @@ typedef struct ps_rank_facts {
     ps_recorded_clock clock;
 } ps_rank_facts;
 
-/* The ranks of a group of PyTorch's pg_config: "ranks" is an array, or a text that holds one, which is parsed (packed) into the arena.
- * NULL: it is neither. `nomem` is set where there is no room for it. */
-const ps_literal *ps_group_ranks(const ps_literal *group, ps_arena *arena, bool *nomem);
-
 /* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for
  * pipelines is known by its description; what is malformed is counted and left out. */
 PS_MUST_USE ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
                                        ps_diag *diag, ps_err *err);
+/* A copy in another arena. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_rank_facts_copy(const ps_rank_facts *facts, ps_arena *arena,
+                                       ps_rank_facts *out, ps_err *err);
 
 /* The group whose group_name is "pp", or NULL. */
 const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts);

@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/comm/topology.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/rank_facts.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
-#include "base/literal.h"
 #include "model/group_hash.h"
 #include "model/recording.h"
 
@@ -25,85 +24,25 @@ void ps_comm_key(const char *group, char *out, size_t size) {
 
 /* --- groups --------------------------------------------------------------------------------------------------- */
 
-/* A metadata entry that is an object or array; also a text that holds one. NULL when it is not there or malformed. */
-static const ps_literal *comm_group_entry(const ps_map_input *in, const char *key, ps_arena *arena,
-                                          bool *nomem) {
-    const char *text = ps_trace_meta(in->trace, key);
-    if (text == NULL) {
-        return NULL;
-    }
-    ps_err odd = PS_ERR_INIT;
-    const ps_literal *v = ps_literal_parse_packed(arena, text, strlen(text), &odd);
-    if (v != NULL && v->kind == PS_LITERAL_STRING) {
-        v = ps_literal_parse_packed(arena, v->text, v->len, &odd);
-    }
-    *nomem = *nomem || odd.code == PS_NOMEM;
-    if (v == NULL) {
-        ps_diag_add(in->diag, PS_ODD_METADATA, "%s: not JSON", key);
-    }
-    return v;
-}
-
-static bool add_comm_group_ranks(ps_comm_group *g, ps_arena *arena, const ps_literal *ranks) {
-    int64_t rank = -1;
-    size_t n = 0;
-    for (ps_literal_ints w = ps_literal_ints_of(ranks); ps_literal_each_int(&w, -1, &rank);) {
-        n++;
-    }
-    g->ranks = ps_arena_alloc(arena, (n + 1) * sizeof *g->ranks);
-    ps_literal_ints walk = ps_literal_ints_of(ranks);
-    while (g->ranks != NULL && ps_literal_each_int(&walk, -1, &g->ranks[g->n_ranks])) {
-        g->n_ranks++;
-    }
-    return g->ranks != NULL;
-}
-
-static bool add_comm_group(ps_comm_part *part, const char *id, const char *label,
-                           const ps_literal *ranks) {
-    ps_comm_group *g = &part->groups[part->n_groups++];
+static bool add_comm_group(ps_comm_part *part, const ps_group_fact *fact) {
+    ps_arena *arena = &part->arena;
     char key[PS_COMM_KEY_SIZE];
-    ps_comm_key(id, key, sizeof key);
-    label = label != NULL ? label : "";
-    *g = (ps_comm_group){.id = ps_arena_strndup(&part->arena, id, strlen(id)),
-                         .key = ps_arena_strndup(&part->arena, key, strlen(key)),
-                         .label = ps_arena_strndup(&part->arena, label, strlen(label))};
-    return g->id != NULL && g->key != NULL && g->label != NULL &&
-           add_comm_group_ranks(g, &part->arena, ranks);
+    ps_comm_key(fact->comm_name, key, sizeof key);
+    ps_comm_group *g = &part->groups[part->n_groups++];
+    *g = (ps_comm_group){.id = ps_arena_strndup(arena, fact->comm_name, strlen(fact->comm_name)),
+                         .key = ps_arena_strndup(arena, key, strlen(key)),
+                         .label = ps_arena_strndup(arena, fact->label, strlen(fact->label))};
+    return ps_int_runs_copy(&fact->ranks, arena, &g->ranks) && g->id != NULL && g->key != NULL &&
+           g->label != NULL;
 }
 
-static size_t count_children(const ps_literal *v, ps_literal_kind kind) {
-    size_t n = 0;
-    for (const ps_literal *c = v != NULL && v->kind == kind ? v->child : NULL; c != NULL;
-         c = c->next) {
-        n++;
+static ps_code read_comm_groups(const ps_rank_facts *facts, ps_comm_part *part, ps_err *err) {
+    part->groups = ps_arena_alloc(&part->arena, facts->n_groups * sizeof *part->groups);
+    bool ok = part->groups != NULL;
+    for (size_t i = 0; ok && i < facts->n_groups; i++) {
+        ok = facts->groups[i].comm_name[0] == '\0' || add_comm_group(part, &facts->groups[i]);
     }
-    return n;
-}
-
-static bool read_comm_group_groups(const ps_map_input *in, ps_comm_part *part) {
-    bool nomem = false;
-    ps_arena scratch;
-    ps_arena_init(&scratch);
-    const ps_literal *groups = comm_group_entry(in, "parallel_group_info", &scratch, &nomem);
-    const ps_literal *info = comm_group_entry(in, "distributedInfo", &scratch, &nomem);
-    const ps_literal *config = ps_literal_get(info, "pg_config");
-    size_t n = count_children(groups, PS_LITERAL_OBJECT);
-    size_t m = count_children(config, PS_LITERAL_ARRAY);
-    part->groups = ps_arena_alloc(&part->arena, (n + m + 1) * sizeof *part->groups);
-    bool ok = !nomem && part->groups != NULL;
-    for (const ps_literal *g = n > 0 ? groups->child : NULL; ok && g != NULL; g = g->next) {
-        ok = add_comm_group(part, g->key, ps_literal_str(ps_literal_get(g, "group_name")),
-                            ps_literal_get(g, "global_ranks"));
-    }
-    for (const ps_literal *g = m > 0 ? config->child : NULL; ok && g != NULL; g = g->next) {
-        const char *name = ps_literal_str(ps_literal_get(g, "pg_name"));
-        const ps_literal *ranks = ps_group_ranks(g, &scratch, &nomem);
-        ok = !nomem &&
-             (name == NULL ||
-              add_comm_group(part, name, ps_literal_str(ps_literal_get(g, "pg_desc")), ranks));
-    }
-    ps_arena_fini(&scratch);
-    return ok;
+    return ok ? PS_OK : ps_fail_nomem(err);
 }
 
 /* --- the part ------------------------------------------------------------------------------------------------- */
@@ -119,10 +58,11 @@ static void keep_step(ps_comm_list *list, int64_t step) {
 }
 
 static ps_code read_list(const ps_map_input *in, int64_t step_id, ps_comm_part *part, ps_err *err) {
-    const ps_links *links = ps_derived_links(in->derived, err);
-    ps_code code = links != NULL
-                       ? ps_comm_list_collect(in->trace, links, &part->list, in->diag, err)
-                       : PS_NOMEM;
+    const ps_rank_facts *facts = ps_rank_facts_of(in, err);
+    const ps_links *links = facts != NULL ? ps_derived_links(in->derived, err) : NULL;
+    ps_code code = links != NULL ? read_comm_groups(facts, part, err) : PS_NOMEM;
+    code = code == PS_OK ? ps_comm_list_collect(in->trace, links, facts, &part->list, in->diag, err)
+                         : code;
     if (code == PS_OK && step_id >= 0) {
         keep_step(&part->list, step_id);
     }
@@ -159,9 +99,7 @@ static ps_comm_part *keep_part(const ps_map_input *in, uint32_t tables, ps_comm_
 /* Operators of a step (-1: of all) and groups. NULL when memory is out. */
 static ps_comm_part *list_part(const ps_map_input *in, int64_t step_id, ps_err *err) {
     ps_comm_part *part = new_part(in, err);
-    ps_code code = part == NULL                       ? PS_NOMEM
-                   : read_comm_group_groups(in, part) ? read_list(in, step_id, part, err)
-                                                      : ps_fail_nomem(err);
+    ps_code code = part != NULL ? read_list(in, step_id, part, err) : PS_NOMEM;
     if (code != PS_OK) {
         ps_comm_part_free(part);
         return NULL;
@@ -284,7 +222,7 @@ ps_code ps_comm_part_map(const ps_map_input *in, uint32_t tables, void **out, ps
 static void comm_group_archive(ps_archive *a, void *group) {
     ps_comm_group *x = group;
     PS_ARCHIVE(a, x, id, key, label);
-    PS_ARCHIVE_IN_ARENA(a, x, ranks, n_ranks, ps_archive_i64);
+    ps_int_runs_archive(a, &x->ranks);
     if (ps_archive_is_reading(a) && (x->id == NULL || x->key == NULL || x->label == NULL)) {
         ps_archive_refuse(a, "group");
     }

@@ -19,8 +19,7 @@ typedef struct ps_comm_group {
     const char *
         key; /* what statistics call it: the decimal hash of the id, or the id itself when it is a number */
     const char *label; /* "dp", "default_pg"; "" unknown */
-    int64_t *ranks;    /* global, in the order of their places */
-    size_t n_ranks;    /* 0: not said */
+    ps_int_runs ranks; /* global, in the order of their places; empty: not said */
 } ps_comm_group;
 
 /* Analyses of a run share them: not to be changed, but for the pool of the tables. */

@@ -114,6 +114,19 @@ const ps_comm_group *ps_comm_roster_fact(const ps_comm_roster *r, const char *ke
     return row != PS_IDMAP_NONE ? r->all_facts[row] : NULL;
 }
 
+static bool list_ranks_of_fact(ps_roster_group *g) {
+    const ps_int_runs *ranks = &g->fact->ranks;
+    if (!ps_grow(&g->ranks, &g->cap_ranks, ranks->n, UINT32_MAX, sizeof *g->ranks)) {
+        return false;
+    }
+    ps_int_walk walk = {0};
+    g->n_ranks = 0;
+    while (ps_int_runs_next(ranks, &walk, &g->ranks[g->n_ranks])) {
+        g->n_ranks++;
+    }
+    return true;
+}
+
 static bool complete_roster(ps_comm_roster *r, ps_roster_group *g) {
     g->fact = ps_comm_roster_fact(r, g->key);
     uint32_t name =
@@ -124,13 +137,8 @@ static bool complete_roster(ps_comm_roster *r, ps_roster_group *g) {
     if (g->fact != NULL) {
         g->id = g->fact->id;
         g->label = g->fact->label;
-        if (g->fact->n_ranks > 0) {
-            if (!ps_grow(&g->ranks, &g->cap_ranks, g->fact->n_ranks, UINT32_MAX,
-                         sizeof *g->ranks)) {
-                return false;
-            }
-            memcpy(g->ranks, g->fact->ranks, g->fact->n_ranks * sizeof *g->ranks);
-            g->n_ranks = g->fact->n_ranks;
+        if (g->fact->ranks.n > 0 && !list_ranks_of_fact(g)) {
+            return false;
         }
     }
     ps_sort(g->ranks, g->n_ranks, sizeof *g->ranks, ps_compare_i64);

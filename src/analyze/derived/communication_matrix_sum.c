@@ -59,8 +59,8 @@ int64_t ps_link_places_rank(const ps_link_places *p, const char *group, int64_t 
     if (!fits_matrix(place)) {
         return -1;
     }
-    if (fact != NULL && fact->n_ranks > 0) {
-        return (uint64_t)place < fact->n_ranks ? fact->ranks[place] : -1;
+    if (fact != NULL && fact->ranks.n > 0) {
+        return (uint64_t)place < fact->ranks.n ? ps_int_runs_at(&fact->ranks, (size_t)place) : -1;
     }
     ps_str id = ps_strpool_find(&p->groups, group, strlen(group));
     uint32_t row = ps_str_is_none(id)

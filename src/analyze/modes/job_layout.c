@@ -5,6 +5,7 @@
 
 #include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
+#include "analyze/derived/rank_facts.h"
 #include "base/alloc.h"
 
 typedef struct partial {
@@ -26,7 +27,7 @@ static ps_code map_job_layout(const ps_map_input *in, void **out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
-    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    ps_code code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
     if (code != PS_OK) {
         free_job_layout_partial(part);
         return code;

@@ -3,6 +3,7 @@
 #include "analyze/comm/p2p.h"
 #include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
+#include "analyze/derived/rank_facts.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 
@@ -45,7 +46,7 @@ static ps_code map_pairing(const ps_map_input *in, void **out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
-    code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
     if (code == PS_OK) {
         code = ps_p2p_collect(in->trace, in->opts, &part->p2p, in->diag, err);
     }

@@ -14,6 +14,7 @@
 #include "analyze/comm/recorded_clock.h"
 #include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
+#include "analyze/derived/rank_facts.h"
 #include "analyze/pipeline/device_work.h"
 #include "analyze/pipeline/host_labels.h"
 #include "analyze/pipeline/label.h"
@@ -125,7 +126,7 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     uint32_t has = ps_trace_has(in->trace);
     part->stale = (has & PS_HAS_STEP_TASK_INFO) != 0;
     const ps_lang lang = in->opts->lang;
-    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    ps_code code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
     if (code == PS_OK) {
         code = collect_comm(in, part, err);
     }

@@ -14,6 +14,7 @@
 #include "analyze/core/analysis.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/rank_facts.h"
 #include "analyze/pipeline/device_work.h"
 #include "analyze/pipeline/infer_flows.h"
 #include "analyze/pipeline/job_places.h"
@@ -88,7 +89,7 @@ static ps_code explain_labelled_work(const ps_trace *trace, partial *part, ps_er
 }
 
 static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    ps_code code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
     if (code == PS_OK) {
         code = read_host(in->trace, part) ? PS_OK : ps_fail_nomem(err);
     }

@@ -10,6 +10,7 @@
 #include "analyze/core/analysis.h"
 #include "analyze/core/result_table.h"
 #include "analyze/derived/derived.h"
+#include "analyze/derived/rank_facts.h"
 #include "analyze/modes/step_facts.h"
 #include "analyze/pipeline/stage_groups.h"
 #include "analyze/rank/overlap.h"
@@ -153,7 +154,7 @@ static ps_code take_step_trace_table(const ps_map_input *in, partial *part, ps_e
 }
 
 static ps_code read_step_trace_rank(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    ps_code code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
     code = code == PS_OK ? ps_step_facts_read(in->trace, &part->arena, &part->own, err) : code;
     code = code == PS_OK ? measure_step_trace(in, part, err) : code;
     if (code == PS_OK && part->n == 0) {

@@ -7,6 +7,7 @@
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
 #include "analyze/derived/job_skew.h"
+#include "analyze/derived/rank_facts.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
 #include "analyze/rank/step_index.h"
@@ -185,7 +186,7 @@ static bool has_copies(const ps_trace *trace) {
 }
 
 static ps_code read_time_row_rank(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    ps_code code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
     const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
     code = code == PS_OK && links == NULL ? PS_NOMEM : code;
     code = code == PS_OK ? collect_rows(in, links, part, err) : code;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "analyze/derived/rank_facts.h"
 #include "analyze/whatif/rank_steps.h"
 #include "analyze/whatif/whatif_tables.h"
 #include "base/alloc.h"
@@ -28,7 +29,7 @@ static ps_code map_whatif(const ps_map_input *in, void **out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
-    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    ps_code code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
     if (code == PS_OK && in->rank->names_ops && !ps_timeline_read(in->trace, &part->timeline)) {
         code = ps_fail_nomem(err);
     }

@@ -25,7 +25,7 @@ ps_code ps_device_work_collect(const ps_trace *trace, ps_intervals *out, ps_err 
     if (ignored == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_comm_list_collect(trace, NULL, &list, ignored, err);
+    ps_code code = ps_comm_list_collect(trace, NULL, NULL, &list, ignored, err);
     bool ok = code == PS_OK && add_computing(trace, out);
     bool computes = out->n > 0; /* communication alone is not what a device does */
     for (size_t i = 0; ok && computes && i < list.n; i++) {

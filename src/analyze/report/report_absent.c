@@ -46,9 +46,10 @@ static bool is_whole_here(const ps_report *report, const char *group) {
         const ps_comm_part *part = report->members[i].facts->part;
         for (size_t k = 0; part != NULL && k < part->n_groups; k++) {
             const ps_comm_group *g = &part->groups[k];
-            bool is_whole = g->n_ranks > 0 && strcmp(g->key, key) == 0;
-            for (size_t r = 0; is_whole && r < g->n_ranks; r++) {
-                is_whole = ps_report_rank_is_here(report, g->ranks[r]);
+            bool is_whole = g->ranks.n > 0 && strcmp(g->key, key) == 0;
+            int64_t rank = 0;
+            for (ps_int_walk w = {0}; is_whole && ps_int_runs_next(&g->ranks, &w, &rank);) {
+                is_whole = ps_report_rank_is_here(report, rank);
             }
             if (is_whole) {
                 return true;

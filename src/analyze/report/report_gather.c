@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/derived/rank_facts.h"
 #include "analyze/rank/kernel_args.h"
 #include "analyze/report/report_gather.h"
 #include "base/alloc.h"
@@ -333,7 +334,7 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     look_around(in->trace, in->rank->profiler, r);
     look_for_extras(in->trace, r);
     look_for_training(in->trace, r);
-    ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
+    ps_code code = ps_rank_facts_keep(in, &r->arena, &r->facts, err);
     if (code == PS_OK && !(look_for_timeline(in->trace, r) && look_for_host(in->trace, r))) {
         code = ps_fail_nomem(err);
     }

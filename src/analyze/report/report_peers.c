@@ -25,10 +25,9 @@ static int64_t ranks_of_groups(const ps_report_rank *r) {
         n = ps_larger(n, r->facts.groups[i].n_ranks);
     }
     for (size_t i = 0; r->part != NULL && i < r->part->n_groups; i++) {
-        const ps_comm_group *g = &r->part->groups[i];
-        for (size_t k = 0; k < g->n_ranks; k++) {
-            n = ps_larger(n, g->ranks[k] < INT32_MAX ? g->ranks[k] + 1 : 0);
-        }
+        const ps_int_runs *ranks = &r->part->groups[i].ranks;
+        int64_t highest = ranks->n > 0 ? ps_int_runs_largest(ranks) : -1;
+        n = ps_larger(n, highest < INT32_MAX ? highest + 1 : 0);
     }
     const ps_comm_tables *t = r->part != NULL ? &r->part->tables : NULL;
     for (size_t i = 0; t != NULL && i < t->n_links; i++) {
@@ -142,8 +141,8 @@ static int64_t rank_of_metadata(const ps_report *report, const char *group, int3
         const ps_comm_part *part = report->members[i].facts->part;
         for (size_t k = 0; part != NULL && k < part->n_groups; k++) {
             const ps_comm_group *g = &part->groups[k];
-            if ((size_t)place < g->n_ranks && strcmp(g->key, key) == 0) {
-                return g->ranks[place];
+            if ((size_t)place < g->ranks.n && strcmp(g->key, key) == 0) {
+                return ps_int_runs_at(&g->ranks, (size_t)place);
             }
         }
     }

@@ -58,7 +58,7 @@ static ps_table *make_comm_op_operators(const ps_view_input *in, ps_err *err) {
     (void)ps_trace_steps(in->trace, &n_steps);
     ps_table *t =
         ps_table_new("communication_operators", "communication operators", PS_COLUMNS(COLUMNS));
-    if (ps_comm_list_collect(in->trace, in->links, &list, &diag, err) != PS_OK) {
+    if (ps_comm_list_collect(in->trace, in->links, NULL, &list, &diag, err) != PS_OK) {
         ps_table_fail(t);
     }
     int64_t origin = ps_trace_origin_ns(in->trace);

@@ -208,8 +208,8 @@ static ps_code make_list(void *context, ps_cached *out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     ps_diag diag = {0};
-    ps_code code =
-        ps_comm_list_collect(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace, links, list, &diag, err);
+    ps_code code = ps_comm_list_collect(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace, links, NULL,
+                                        list, &diag, err);
     if (code != PS_OK) {
         free_list(list);
         return code;
