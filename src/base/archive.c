@@ -1,5 +1,6 @@
 #include "base/archive.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -86,7 +87,7 @@ bool ps_archive_is_writing(const ps_archive *a) {
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
-static void put_unsigned(ps_archive *a, uint64_t value) {
+static void put_longer(ps_archive *a, uint64_t value) {
     char *at = ps_buf_room(a->out, 10);
     size_t n = 0;
     if (at == NULL) {
@@ -98,6 +99,17 @@ static void put_unsigned(ps_archive *a, uint64_t value) {
     }
     at[n++] = (char)value;
     ps_buf_wrote(a->out, n);
+}
+
+/* Most are short. */
+static inline void put_unsigned(ps_archive *a, uint64_t value) {
+    ps_buf *out = a->out;
+    if (value <= 0x7F && out->cap - out->len > 1 && !out->failed) {
+        out->data[out->len] = (char)value;
+        ps_buf_wrote(out, 1);
+    } else {
+        put_longer(a, value);
+    }
 }
 
 static uint64_t get_longer(ps_archive *a, const char *field) {
@@ -119,7 +131,6 @@ static uint64_t get_longer(ps_archive *a, const char *field) {
     return 0;
 }
 
-/* Most are short. */
 static inline uint64_t get_unsigned(ps_archive *a, const char *field) {
     return a->at != a->end && *a->at <= 0x7F ? *a->at++ : get_longer(a, field);
 }
@@ -450,22 +461,68 @@ void ps_archive_text(ps_archive *a, void *at) {
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
-/* One element that is none, for its shape. A type that holds itself ends where it comes again. */
-static void visit_shape(ps_archive *a, size_t size_bytes, ps_archive_visit *visit) {
-    for (size_t i = 0; i < a->depth; i++) {
-        if (a->in[i] == visit) {
-            return;
+/* What a type is like never changes, and each array of each rank asks for it, so that each thread remembers it. */
+typedef struct known_shape {
+    ps_archive_visit *visit;
+    uint64_t shape;
+    size_t least_bytes;
+} known_shape;
+
+enum { KNOWN_SHAPES = 512 }; /* more types than there are; one beyond is visited each time */
+static _Thread_local known_shape known_shapes[KNOWN_SHAPES];
+
+/* Its place, or a free one; NULL where all around it are taken. */
+static known_shape *known_shape_of(ps_archive_visit *visit) {
+    size_t home = (size_t)ps_hash_u64((uint64_t)(uintptr_t)visit);
+    for (size_t i = 0; i < 16; i++) {
+        known_shape *k = &known_shapes[(home + i) % KNOWN_SHAPES];
+        if (k->visit == visit || k->visit == NULL) {
+            return k;
         }
     }
+    return NULL;
+}
+
+/* Of one element that is none, by itself, whatever holds it. */
+static known_shape visit_element(ps_archive *a, size_t size_bytes, ps_archive_visit *visit) {
+    uint64_t shape = a->shape;
+    size_t least_bytes = a->least_bytes;
+    a->shape = 0;
+    a->least_bytes = 0;
     void *element = a->depth < MAX_DEPTH ? ps_arena_alloc(&a->scratch, size_bytes) : NULL;
     if (element == NULL) {
         ps_archive_nomem(a);
-        return;
+    } else {
+        memset(element, 0, size_bytes);
+        a->in[a->depth++] = visit;
+        visit(a, element);
+        a->depth--;
     }
-    memset(element, 0, size_bytes);
-    a->in[a->depth++] = visit;
-    visit(a, element);
-    a->depth--;
+    known_shape made = {visit, a->shape, a->least_bytes};
+    a->shape = shape;
+    a->least_bytes = least_bytes;
+    return made;
+}
+
+/* Adds the shape of an element. A type that holds itself ends where it comes again; two that hold one another would have the shape of whoever
+ * is asked first, and there are none. */
+static void visit_shape(ps_archive *a, size_t size_bytes, ps_archive_visit *visit) {
+    for (size_t i = 0; i < a->depth; i++) {
+        if (a->in[i] == visit) {
+            assert(i + 1 == a->depth);
+            return;
+        }
+    }
+    known_shape *known = known_shape_of(visit);
+    bool is_known = known != NULL && known->visit == visit;
+    known_shape made = is_known ? *known : visit_element(a, size_bytes, visit);
+    a->shape = ps_hash_u64(a->shape ^ made.shape);
+    a->least_bytes += made.least_bytes;
+    known =
+        is_known || a->code != PS_OK ? NULL : known_shape_of(visit); /* others came in between */
+    if (known != NULL) {
+        *known = made;
+    }
 }
 
 static void shape_elements(ps_archive *a, const char *name, size_t size_bytes,

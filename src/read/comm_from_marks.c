@@ -252,7 +252,7 @@ static bool take_waiting(making *k) {
 static bool read_made_op_groups(making *k) {
     const char *text = ps_builder_meta_text(k->b, "parallel_group_info");
     ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
-    k->groups = text != NULL ? ps_literal_parse(&k->arena, text, strlen(text), &odd) : NULL;
+    k->groups = text != NULL ? ps_literal_parse_packed(&k->arena, text, strlen(text), &odd) : NULL;
     return odd.code != PS_NOMEM;
 }
 

@@ -10,6 +10,7 @@
 #include "analyze/report/report_advice.h"
 #include "analyze/report/report_gains.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 #include "base/order.h"
 
@@ -545,32 +546,52 @@ static int64_t free_of(const ps_report_member *m) {
 typedef struct spread {
     const ps_report_member *most, *least;
     int64_t next_ns; /* the most but for one rank */
-    int64_t mean_ns;
+    int64_t sum_ns, mean_ns;
     double share;
     size_t n;
 } spread;
 
-static spread spread_of(const ps_report *report, int32_t stage, const metric *x) {
-    spread s = {0};
-    int64_t sum = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        if (m->stage != stage) {
-            continue;
+typedef struct stage_spreads {
+    spread *of; /* a row for each stage, in the order in which members stand */
+    size_t n, cap;
+    ps_idmap row_of; /* stage + 1 -> row */
+} stage_spreads;
+
+static spread *spread_of_stage(stage_spreads *all, int32_t stage) {
+    uint64_t key = (uint64_t)((int64_t)stage + 1);
+    uint32_t row = ps_idmap_get(&all->row_of, key);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)all->n;
+        if (!ps_grow(&all->of, &all->cap, all->n + 1, UINT32_MAX - 1, sizeof *all->of) ||
+            !ps_idmap_put(&all->row_of, key, row)) {
+            return NULL;
         }
-        s.most = s.most == NULL || x->of(m) > x->of(s.most) ? m : s.most;
-        s.least = s.least == NULL || x->of(m) < x->of(s.least) ? m : s.least;
-        sum = ps_i64_plus(sum, x->of(m));
-        s.n++;
+        all->of[all->n++] = (spread){0};
     }
+    return &all->of[row];
+}
+
+static bool add_spreads(const ps_report *report, const metric *x, stage_spreads *all) {
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
-        bool is_other = m->stage == stage && m != s.most;
-        s.next_ns = is_other && x->of(m) > s.next_ns ? x->of(m) : s.next_ns;
+        spread *s = spread_of_stage(all, m->stage);
+        if (s == NULL) {
+            return false;
+        }
+        bool is_most = s->most == NULL || x->of(m) > x->of(s->most);
+        int64_t other_ns = is_most ? (s->most != NULL ? x->of(s->most) : 0) : x->of(m);
+        s->next_ns = other_ns > s->next_ns ? other_ns : s->next_ns;
+        s->most = is_most ? m : s->most;
+        s->least = s->least == NULL || x->of(m) < x->of(s->least) ? m : s->least;
+        s->sum_ns = ps_i64_plus(s->sum_ns, x->of(m));
+        s->n++;
     }
-    s.mean_ns = s.n > 0 ? sum / (int64_t)s.n : 0;
-    s.share = s.n > 1 ? ps_percent(x->of(s.most) - x->of(s.least), s.mean_ns) : 0;
-    return s;
+    for (size_t i = 0; i < all->n; i++) {
+        spread *s = &all->of[i];
+        s->mean_ns = s->sum_ns / (int64_t)s->n;
+        s->share = s->n > 1 ? ps_percent(x->of(s->most) - x->of(s->least), s->mean_ns) : 0;
+    }
+    return true;
 }
 
 static void show_ranks(ps_report *report, const spread *s, const metric *x) {
@@ -587,15 +608,6 @@ static void show_ranks(ps_report *report, const spread *s, const metric *x) {
                           .note = i == 0 ? PS_SAY(lang, "most, in a step", "最多（每个 step）")
                                          : PS_SAY(lang, "least, in a step", "最少（每个 step）")});
     }
-}
-
-static bool is_first_of_stage(const ps_report *report, size_t i) {
-    for (size_t k = 0; k < i; k++) {
-        if (report->members[k].stage == report->members[i].stage) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Where the rank with the least exposed communication waits in it itself for one that was not captured, and longer than it is behind the
@@ -630,23 +642,31 @@ static bool say_absent(const ps_report *report, const spread *s, char *out, size
     return is_named || s->least->absent_ns > behind_ns;
 }
 
-static void find_spread(ps_report *report, const metric *x) {
-    const ps_lang lang = report->findings.lang;
+/* The stage whose ranks differ most, of those that differ enough; a spread without ranks where there is none. */
+static spread worst_spread(ps_report *report, const metric *x) {
     spread worst = {0};
     int64_t most_ns = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        if (!is_first_of_stage(report, i)) {
-            continue;
-        }
-        spread s = spread_of(report, report->members[i].stage, x);
-        int64_t ns = x->of(s.most) - x->of(s.least);
-        bool fires = ps_rule_fires(&report->findings, PS_RULE_SLOW_RANK, s.share) &&
+    stage_spreads all = {0};
+    ps_idmap_init(&all.row_of);
+    report->findings.failed = !add_spreads(report, x, &all) || report->findings.failed;
+    for (size_t i = 0; !report->findings.failed && i < all.n; i++) {
+        const spread *s = &all.of[i];
+        int64_t ns = x->of(s->most) - x->of(s->least);
+        bool fires = ps_rule_fires(&report->findings, PS_RULE_SLOW_RANK, s->share) &&
                      ps_percent(ns, report->step_ns) > 1;
         if (fires && ns > most_ns) {
-            worst = s;
+            worst = *s;
             most_ns = ns;
         }
     }
+    ps_free(all.of);
+    ps_idmap_fini(&all.row_of);
+    return worst;
+}
+
+static void find_spread(ps_report *report, const metric *x) {
+    const ps_lang lang = report->findings.lang;
+    spread worst = worst_spread(report, x);
     if (worst.most == NULL) {
         return;
     }

@@ -284,7 +284,7 @@ ps_code ps_ascend_ops_add(ps_ascend_ops *ops, int64_t pid, int64_t device, ps_er
     const char *text = ps_builder_meta_text(a->builder, "parallel_group_info");
     if (ps_ascend_wants(a, PS_NEED_SLICES) && text != NULL) {
         ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
-        groups = ps_literal_parse(&arena, text, strlen(text), &odd);
+        groups = ps_literal_parse_packed(&arena, text, strlen(text), &odd);
         code =
             odd.code == PS_NOMEM || !index_groups(ops, &arena, groups) ? ps_fail_nomem(err) : PS_OK;
     }
