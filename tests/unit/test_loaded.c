@@ -37,7 +37,7 @@ static ps_trace *two_kernels(void) {
 
 static ps_loaded *load(ps_trace *t) {
     ps_err err = PS_ERR_INIT;
-    ps_loaded *l = ps_loaded_new(t, &err);
+    ps_loaded *l = ps_loaded_new(t, 1, &err);
     if (l == NULL) {
         fail_msg("%s", err.msg);
     }
@@ -235,7 +235,7 @@ static void without_memory(void **state) {
         ps_trace *t = two_kernels();
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(n);
-        ps_loaded *l = ps_loaded_new(t, &err);
+        ps_loaded *l = ps_loaded_new(t, 1, &err);
         const ps_overlaps *o = l != NULL ? ps_loaded_overlaps(l, &err) : NULL;
         (void)ps_alloc_fail_at(-1);
         if (o != NULL) {

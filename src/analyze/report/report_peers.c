@@ -54,6 +54,9 @@ static ps_report_job job_of(const ps_report *report) {
 }
 
 bool ps_report_rank_is_here(const ps_report *report, int64_t rank) {
+    if (ps_idmap_get(&report->member_at, (uint64_t)rank) != PS_IDMAP_NONE) {
+        return true; /* all but those of which nothing could be read */
+    }
     for (size_t i = 0; i < report->in->n_ranks; i++) {
         if (report->in->ranks[i].rank == rank) {
             return true;

@@ -9,6 +9,7 @@
 #include "analyze/rank/derived_lanes.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/threads.h"
 #include "serve/rank/loaded_make.h"
 
 #define NO_TINT 255
@@ -33,6 +34,7 @@ struct ps_loaded {
     layer layers[PS_N_LAYERS];
     lazy *built[N_LAZY]; /* pointers, so that they can be built through a const ps_loaded */
     ps_loaded_facts facts;
+    uint64_t fingerprint;
     void *owner;
 };
 
@@ -90,6 +92,34 @@ static void gather_facts(ps_loaded_facts *f, const ps_trace *t) {
     for (uint32_t i = 0; i < c->n; i++) {
         cover_loaded(f, &is_first, c->time_ns[i], c->time_ns[i]);
     }
+}
+
+/* Everything that numbers in replies, caches and addresses lead to: slices, values of counters, flows and texts. */
+static uint64_t trace_fingerprint(const ps_trace *t) {
+    const ps_slices *s = ps_trace_slices(t);
+    const ps_counters *c = ps_trace_counters(t);
+    size_t n_flows = 0;
+    const ps_flow *flows = ps_trace_flows(t, &n_flows);
+    uint64_t texts = 0;
+    for (uint32_t id = 0; id < ps_trace_n_texts(t); id++) {
+        ps_str text = {id};
+        texts = texts * UINT64_C(0x9e3779b97f4a7c15) +
+                ps_hash64(ps_trace_text(t, text), ps_trace_text_len(t, text));
+    }
+    const uint64_t parts[] = {s->n,
+                              ps_hash64(s->start_ns, s->n * sizeof *s->start_ns),
+                              ps_hash64(s->dur_ns, s->n * sizeof *s->dur_ns),
+                              ps_hash64(s->name, s->n * sizeof *s->name),
+                              ps_hash64(s->category, s->n * sizeof *s->category),
+                              ps_hash64(s->track, s->n * sizeof *s->track),
+                              ps_hash64(s->kind, s->n * sizeof *s->kind),
+                              c->n,
+                              ps_hash64(c->time_ns, c->n * sizeof *c->time_ns),
+                              ps_hash64(c->value, c->n * sizeof *c->value),
+                              ps_hash64(c->track, c->n * sizeof *c->track),
+                              ps_hash64(flows, n_flows * sizeof *flows),
+                              texts};
+    return ps_hash64(parts, sizeof parts);
 }
 
 static ps_code make_layer(layer *y, const ps_trace *t, ps_err *err) {
@@ -187,7 +217,50 @@ static const ps_overlaps *ask_overlaps(const void *loaded, ps_err *err) {
     return ps_loaded_overlaps(loaded, err);
 }
 
-ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
+/* The parts of it that need only the trace, side by side; the longest comes first. */
+enum { MAKE_DERIVED, MAKE_PROFILE, MAKE_FACTS, N_MAKINGS };
+
+typedef struct making {
+    ps_loaded *l;
+    ps_code codes[N_MAKINGS];
+    ps_err errors[N_MAKINGS];
+} making;
+
+static ps_code make_derived(ps_loaded *l, ps_err *err) {
+    ps_trace *derived = ps_derive_overlap(l->traces[PS_LAYER_PROFILE], ask_overlaps, l, false, err);
+    l->traces[PS_LAYER_DERIVED] = derived;
+    return derived != NULL ? make_layer(&l->layers[PS_LAYER_DERIVED], derived, err) : PS_NOMEM;
+}
+
+static void make_item(void *context, size_t item) {
+    making *m = context;
+    ps_loaded *l = m->l;
+    const ps_trace *profile = l->traces[PS_LAYER_PROFILE];
+    if (item == MAKE_DERIVED) {
+        m->codes[item] = make_derived(l, &m->errors[item]);
+    } else if (item == MAKE_PROFILE) {
+        m->codes[item] = make_layer(&l->layers[PS_LAYER_PROFILE], profile, &m->errors[item]);
+    } else {
+        gather_facts(&l->facts, profile);
+        l->fingerprint = trace_fingerprint(profile);
+    }
+}
+
+static ps_code make_all(ps_loaded *l, size_t n_threads, ps_err *err) {
+    making m = {.l = l, .errors = {PS_ERR_INIT, PS_ERR_INIT, PS_ERR_INIT}};
+    ps_parallel(N_MAKINGS, n_threads, make_item, &m);
+    for (size_t i = 0; i < N_MAKINGS; i++) {
+        if (m.codes[i] != PS_OK) {
+            if (err != NULL) {
+                *err = m.errors[i];
+            }
+            return m.codes[i];
+        }
+    }
+    return PS_OK;
+}
+
+ps_loaded *ps_loaded_new(ps_trace *trace, size_t n_threads, ps_err *err) {
     ps_loaded *l = ps_calloc(1, sizeof *l);
     if (l == NULL) {
         ps_trace_free(trace);
@@ -200,18 +273,11 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
         l->built[i] = new_lazy();
         code = l->built[i] != NULL ? PS_OK : ps_fail_nomem(err);
     }
-    if (code == PS_OK) {
-        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, ask_overlaps, l, false, err);
-        code = l->traces[PS_LAYER_DERIVED] != NULL ? PS_OK : PS_NOMEM;
-    }
-    for (int i = 0; code == PS_OK && i < PS_N_LAYERS; i++) {
-        code = make_layer(&l->layers[i], l->traces[i], err);
-    }
+    code = code == PS_OK ? make_all(l, n_threads, err) : code;
     if (code != PS_OK) {
         ps_loaded_free(l);
         return NULL;
     }
-    gather_facts(&l->facts, trace);
     ps_layer *derived = &l->layers[PS_LAYER_DERIVED].at;
     derived->first_slice = ps_trace_slices(trace)->n;
     derived->first_lane = l->layers[PS_LAYER_PROFILE].lanes.n_lanes;
@@ -243,36 +309,8 @@ void *ps_loaded_owner(const ps_loaded *l) {
     return l->owner;
 }
 
-/* Everything that numbers in replies, caches and addresses lead to: slices, values of counters, flows and texts. */
-static uint64_t trace_fingerprint(const ps_trace *t) {
-    const ps_slices *s = ps_trace_slices(t);
-    const ps_counters *c = ps_trace_counters(t);
-    size_t n_flows = 0;
-    const ps_flow *flows = ps_trace_flows(t, &n_flows);
-    uint64_t texts = 0;
-    for (uint32_t id = 0; id < ps_trace_n_texts(t); id++) {
-        ps_str text = {id};
-        texts = texts * UINT64_C(0x9e3779b97f4a7c15) +
-                ps_hash64(ps_trace_text(t, text), ps_trace_text_len(t, text));
-    }
-    const uint64_t parts[] = {s->n,
-                              ps_hash64(s->start_ns, s->n * sizeof *s->start_ns),
-                              ps_hash64(s->dur_ns, s->n * sizeof *s->dur_ns),
-                              ps_hash64(s->name, s->n * sizeof *s->name),
-                              ps_hash64(s->category, s->n * sizeof *s->category),
-                              ps_hash64(s->track, s->n * sizeof *s->track),
-                              ps_hash64(s->kind, s->n * sizeof *s->kind),
-                              c->n,
-                              ps_hash64(c->time_ns, c->n * sizeof *c->time_ns),
-                              ps_hash64(c->value, c->n * sizeof *c->value),
-                              ps_hash64(c->track, c->n * sizeof *c->track),
-                              ps_hash64(flows, n_flows * sizeof *flows),
-                              texts};
-    return ps_hash64(parts, sizeof parts);
-}
-
 uint64_t ps_loaded_fingerprint(const ps_loaded *l) {
-    return trace_fingerprint(l->traces[PS_LAYER_PROFILE]);
+    return l->fingerprint;
 }
 
 /* --- slices and lanes ----------------------------------------------------------------------------------------- */

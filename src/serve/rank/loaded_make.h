@@ -4,8 +4,9 @@
 
 #include "serve/rank/loaded.h"
 
-/* Works out lanes, derived trace and colours of a trace, which it owns from now on, also after a failure. NULL: PS_NOMEM. */
-ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err);
+/* Works out lanes, derived trace and colours of a trace on `n_threads` (0: one per processor); owns it from now on, also after a failure.
+ * NULL: PS_NOMEM. */
+ps_loaded *ps_loaded_new(ps_trace *trace, size_t n_threads, ps_err *err);
 void ps_loaded_free(ps_loaded *l); /* NULL is fine; nobody may use it any more */
 
 /* Where the store keeps what is its own (which rank it is, who holds it). */

@@ -200,7 +200,7 @@ static ps_loaded *read_store_rank(ps_store *s, size_t i, size_t n_threads, ps_er
         (void)ps_fail_file_said(err, PS_NOTHING, src.path, "holds no events", "没有事件");
         return NULL;
     }
-    return ps_loaded_new(trace, err);
+    return ps_loaded_new(trace, n_threads, err);
 }
 
 /* The rank as it was when it was read first, else NULL. */
@@ -402,7 +402,7 @@ ps_store *ps_store_of_trace(ps_trace *trace, const char *key, ps_err *err) {
         ps_store_free(s);
         return NULL;
     }
-    l = ps_loaded_new(trace, err);
+    l = ps_loaded_new(trace, 1, err);
     if (l == NULL || !make_places(s)) {
         ps_loaded_free(l);
         ps_store_free(s);
