@@ -3,15 +3,36 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/hash.h"
 #include "model/comm_kernels.h"
 
+static void found_rank_archive(ps_archive *a, void *rank) {
+    ps_cluster_rank *x = rank;
+    struct {
+        const char *reader; /* its name */
+    } by = {x->reader != NULL ? x->reader->name : NULL};
+    PS_ARCHIVE(a, x, rank, path, rank_dir, rel_path, timestamp, mtime_ns, is_copy, part, machine,
+               host, told_profiler, told_title);
+    PS_ARCHIVE_BELOW(a, x, profiler, PS_PROFILER_OTHER + 1);
+    PS_ARCHIVE(a, &by, reader);
+    x->reader = by.reader != NULL ? ps_reader_find(by.reader) : NULL;
+    if (ps_archive_is_reading(a) &&
+        (x->path == NULL || x->rel_path == NULL || (by.reader != NULL && x->reader == NULL))) {
+        ps_archive_refuse(a, "rank");
+    }
+}
+
 void ps_crew_job_archive(ps_archive *a, void *job) {
     ps_crew_job *x = job;
+    uint64_t n_found = x->n_found;
     (void)ps_archive_use_arena(a, &x->arena);
-    PS_ARCHIVE(a, x, is_inventory, path, reader, rank_from, databases_only, n_found, found_hash,
+    PS_ARCHIVE(a, x, is_inventory, root, path, reader, rank_from, databases_only, found_hash,
                out_dir, local_dir, partials_dir, cache_dir, export_type, n_threads, cache_max_bytes,
                memory_bytes, has_baseline, comm_rules, comm_rules_hash);
+    PS_ARCHIVE_IN_ARENA(a, x, found, n_found, found_rank_archive);
+    ps_archive_member(a, PS_ARCHIVE_UNSIGNED, "n_found", &n_found, sizeof n_found);
+    x->n_found = n_found; /* also of those that are not listed */
     PS_ARCHIVE_IN_ARENA(a, x, ranks, n_ranks, ps_archive_u32);
     PS_ARCHIVE_IN_ARENA(a, x, analyses, n_analyses, ps_archive_text);
     ps_analysis_opts_archive(a, &x->opts);
@@ -44,9 +65,19 @@ static void take_opts(ps_crew_job *job, const ps_run_opts *opts) {
     job->opts = opts->analysis;
 }
 
+static bool can_list(const ps_cluster *cluster) {
+    bool can = true;
+    for (size_t r = 0; can && r < cluster->n_ranks; r++) {
+        can = cluster->ranks[r].noted == NULL;
+    }
+    return can;
+}
+
 bool ps_crew_job_of(ps_crew_job *job, const ps_cluster *cluster, const ps_session *s) {
     *job = (ps_crew_job){.is_inventory = s == NULL,
+                         .root = cluster->root,
                          .path = cluster->path,
+                         .found = can_list(cluster) ? cluster->ranks : NULL,
                          .reader = cluster->as != NULL ? cluster->as->name : NULL,
                          .rank_from = cluster->rank_from_text,
                          .databases_only = cluster->databases_only,
@@ -77,11 +108,36 @@ void ps_crew_job_fini(ps_crew_job *job) {
     ps_arena_fini(&job->arena);
 }
 
-ps_cluster *ps_crew_job_find(const ps_crew_job *job, ps_err *err) {
+/* Those of the list whose files are seen from here. */
+static ps_cluster *take_listed(const ps_crew_job *job, ps_err *err) {
+    ps_cluster *c = ps_calloc(1, sizeof *c);
+    if (c == NULL ||
+        !ps_grow(&c->ranks, &c->cap_ranks, job->n_found + 1, SIZE_MAX, sizeof *c->ranks)) {
+        ps_cluster_free(c);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    c->root = job->root;
+    c->path = job->path;
+    c->databases_only = job->databases_only;
+    c->rank_from_text = job->rank_from;
+    c->as = job->reader != NULL ? ps_reader_find(job->reader) : NULL;
+    for (size_t r = 0; r < job->n_found; r++) {
+        if (ps_is_file(job->found[r].path)) {
+            c->ranks[c->n_ranks++] = job->found[r];
+        }
+    }
+    return c;
+}
+
+static ps_cluster *find_again(const ps_crew_job *job, ps_err *err) {
     const ps_reader *reader = job->reader != NULL ? ps_reader_find(job->reader) : NULL;
-    ps_cluster *cluster = job->databases_only
-                              ? ps_cluster_find_databases(job->path, err)
-                              : ps_cluster_find_as(job->path, reader, job->rank_from, err);
+    return job->databases_only ? ps_cluster_find_databases(job->path, err)
+                               : ps_cluster_find_as(job->path, reader, job->rank_from, err);
+}
+
+ps_cluster *ps_crew_job_find(const ps_crew_job *job, ps_err *err) {
+    ps_cluster *cluster = job->found != NULL ? take_listed(job, err) : find_again(job, err);
     uint64_t hash = 0;
     if (cluster == NULL) {
         return NULL;
@@ -91,7 +147,7 @@ ps_cluster *ps_crew_job_find(const ps_crew_job *job, ps_err *err) {
         (void)ps_fail_file(err, PS_CHANGED, job->path,
                            "%zu ranks are seen from there, and they are not the %zu of the first "
                            "process",
-                           cluster->n_ranks, (size_t)job->n_found);
+                           cluster->n_ranks, job->n_found);
         ps_cluster_free(cluster);
         return NULL;
     }

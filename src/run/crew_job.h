@@ -6,10 +6,13 @@
 
 typedef struct ps_crew_job {
     bool is_inventory; /* else maps */
-    /* The ranks: who finds others than the program did has nothing to give. */
-    const char *path, *reader, *rank_from;
+    /* The ranks: who sees others than the program did has nothing to give. Each worker is told them, so that one alone looks through the
+     * folder; but for those of files with several ranks, of which readers know more than travels: each worker finds them again. */
+    const char *root, *path, *reader, *rank_from;
     bool databases_only;
-    uint64_t n_found, found_hash;
+    ps_cluster_rank *found; /* [n_found], or none */
+    size_t n_found;
+    uint64_t found_hash;
     uint32_t *ranks; /* of the run, in what was found */
     size_t n_ranks;
     const char **analyses; /* their names */
@@ -33,7 +36,7 @@ void ps_crew_job_archive(ps_archive *a, void *job);
 bool ps_crew_job_of(ps_crew_job *job, const ps_cluster *cluster, const ps_session *s);
 void ps_crew_job_fini(ps_crew_job *job);
 
-/* Finds the ranks of the job. NULL with `err` when they are not those that the program found. */
+/* The ranks of the job, whose texts are the job's. NULL with `err` when those that are seen from here are not those that the program found. */
 ps_cluster *ps_crew_job_find(const ps_crew_job *job, ps_err *err);
 
 #endif

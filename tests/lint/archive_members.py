@@ -16,10 +16,11 @@ STAYS = {
     "ps_dispatch": "worst n_worst",  # looked at by the map alone
     "ps_overlaps": "spans places n_places",  # looked at by the map alone
     "ps_named_sums": "rows",  # an index, made when a row is added
-    "ps_literal": "begin source_len ints n_ints",  # its place in a text that does not travel; of packed ones, which do not either
+    "ps_literal": "begin source_len ints",  # its place in a text that does not travel; of packed ones, which do not either
     "ps_call_tree": "places",  # an index, made when a node is added; one that was read is only added to others
     "ps_table": "failed made",  # a table whose rows are made when they are written: its maker travels
     "ps_comm_op": "look",  # an address: which of the list's it is travels as a number
+    "ps_cluster_rank": "noted",  # of files with several ranks, which do not travel
     "ps_rank_write": "rank",  # whoever writes knows its own
     "ps_column": "member is_shared is_slice",  # of a table that is being filled; of queries
 }
