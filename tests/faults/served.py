@@ -25,7 +25,7 @@ ASKS = {
     "/api/coverage": "?rank={key}&level=20&tile=0&lanes=0", "/api/export": "?rank={key}", "/api/flows/of": "?rank={key}&slice=0",
     "/api/flows/kinds": "?rank={key}", "/api/flows/window": "?rank={key}&kind=MsTx", "/api/lanes": "?rank={key}",
     "/api/mode": "?name=step_trace_time", "/api/near": "?rank={key}&slice=0&to=next", "/api/ranks": "", "/api/search": "?q=step",
-    "/api/search/list": "?q=step&sort=name", "/api/search/table": "?q=step&format=csv&sort=name", "/api/search/step": "?q=step&n=0",
+    "/api/search/list": "?q=step&sort=name", "/api/search/table": "?q=MatMulV2&row=kernel+type&format=csv&sort=name", "/api/search/step": "?q=step&n=0",
     "/api/session": "", "/api/slice": "?rank={key}&slice=0", "/api/slice_at": "?rank={key}&start=0&end=0",
     "/api/slices": "?rank={key}&lanes=0&sort=name", "/api/stats": "?rank={key}&lanes=0",
     "/api/summary": "", "/api/tiles": "?rank={key}&level=20&tile=0&lanes=0", "/api/views": "", "/api/view": "?rank={key}&name=overall",

@@ -51,6 +51,32 @@ static void one_rank(void **state) {
     asks_end(&a);
 }
 
+/* A launch call of the same name, a collective whose name holds that of another: a row of a comparison is neither. */
+static void rows_of_comparisons(void **state) {
+    (void)state;
+    asks a;
+    ps_builder *b = ps_builder_new();
+    uint32_t host = small_thread(b, 1);
+    uint32_t stream = small_stream(b, 7);
+    small_slice(b, PS_SLICE_CALL, host, "hcom_reduce__576_0_1", 0, 10);
+    small_slice(b, PS_SLICE_COMM_OP, stream, "hcom_reduce__576_0_1", 20, 30);
+    small_slice(b, PS_SLICE_COMM_OP, stream, "hcom_allReduce__576_1_1", 40, 50);
+    uint32_t mm = small_slice(b, PS_SLICE_KERNEL, stream, "MatMul12", 60, 70);
+    small_arg(b, mm, "opType", "MatMul");
+    small_arg(b, mm, "Input Shapes", "4,8");
+    uint32_t other = small_slice(b, PS_SLICE_KERNEL, stream, "MatMul13", 80, 90);
+    small_arg(b, other, "opType", "MatMul");
+    asks_of_trace(&a, small_seal(b));
+    expect_in(ask(&a, "/api/search?q=reduce&row=communication"), "{\"total\":1,");
+    expect_in(ask(&a, "/api/search?q=hcom_reduce__576_0_1&row=call"), "{\"total\":1,");
+    expect_in(ask(&a, "/api/search?q=MatMul&row=kernel%%20type"), "{\"total\":2,");
+    expect_in(ask(&a, "/api/search?q=MatMul&row=kernel"), "{\"total\":2,");
+    expect_in(ask(&a, "/api/search?q=MatMul&row=kernel&detail=4,8"), "{\"total\":1,");
+    expect_in(ask(&a, "/api/search?q=Mat&row=kernel"), "{\"total\":0,");
+    (void)ask_fails(&a, 400, "/api/search?q=x&row=part");
+    asks_end(&a);
+}
+
 static void lists(void **state) {
     (void)state;
     asks a;
@@ -212,8 +238,10 @@ static void abandoned(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank), cmocka_unit_test(lists), cmocka_unit_test(steps),
-        IN_PLACE(several_ranks),    IN_PLACE(exports),       cmocka_unit_test(abandoned),
+        cmocka_unit_test(one_rank),  cmocka_unit_test(rows_of_comparisons),
+        cmocka_unit_test(lists),     cmocka_unit_test(steps),
+        IN_PLACE(several_ranks),     IN_PLACE(exports),
+        cmocka_unit_test(abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

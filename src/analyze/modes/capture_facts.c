@@ -2,13 +2,9 @@
  * captures whose steps have other numbers can be laid beside one another. */
 #include "analyze/modes/capture_facts.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/derived/derived.h"
 #include "analyze/modules/module_tree.h"
-#include "analyze/rank/kernel_args.h"
-#include "analyze/rank/kernel_facts.h"
+#include "analyze/rank/counted.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -18,25 +14,10 @@
 /* --- map ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct adding {
-    const ps_trace *trace;
     const ps_slices *slices;
-    const ps_links *links;
-    const ps_track *tracks;
+    const ps_counted *counted;
     ps_named_sums *sums;
-    uint32_t
-        *outermost; /* [n_slices] of a host slice: the outermost operator around it, or itself */
 } adding;
-
-static bool find_outermost(adding *a) {
-    a->outermost = ps_alloc(((size_t)a->slices->n + 1) * sizeof *a->outermost);
-    for (uint32_t i = 0; a->outermost != NULL && i < a->slices->n; i++) {
-        uint32_t parent = a->links->parent[i]; /* begins no later: a lower row */
-        uint32_t own = a->slices->kind[i] == PS_SLICE_HOST_OP ? i : PS_NONE;
-        a->outermost[i] =
-            parent != PS_NONE && a->outermost[parent] != PS_NONE ? a->outermost[parent] : own;
-    }
-    return a->outermost != NULL;
-}
 
 static bool add_named_fact(adding *a, ps_sum_class class_, const char *name, const char *detail,
                            int64_t time_ns) {
@@ -49,155 +30,74 @@ static bool add_named_fact(adding *a, ps_sum_class class_, const char *name, con
     return true;
 }
 
-static const char *fact_name_of(const adding *a, uint32_t slice) {
-    return ps_trace_text(a->trace, a->slices->name[slice]);
+/* Under its own name in a class. */
+static bool add_fact(adding *a, ps_sum_class class_, uint32_t i) {
+    ps_counted_as as;
+    return !ps_counted_in(a->counted, i, class_, &as) ||
+           add_named_fact(a, class_, as.name, as.detail, a->slices->dur_ns[i]);
 }
 
-/* The type that the profiler gives a kernel, none where its level leaves types out; else the operator that launched it. */
-static const char *type_of_kernel(const adding *a, uint32_t slice) {
-    const char *type = ps_kernel_type(a->trace, slice);
-    uint32_t op = a->links->op[slice];
-    bool has_types = type != NULL || ps_trace_arg_text(a->trace, slice, "opType") != NULL;
-    return type != NULL ? type : has_types || op == PS_NONE ? "" : fact_name_of(a, op);
-}
-
-/* Where kernels know no shapes, those of the operator that launched them. Databases put quotes around them. */
-static void shapes_of_kernel(const adding *a, uint32_t slice, char *out, size_t size) {
-    const char *shapes = ps_kernel_shapes(a->links, slice);
-    shapes = shapes != NULL ? shapes + strspn(shapes, "\"") : "";
-    (void)snprintf(out, size, "%.*s", (int)strcspn(shapes, "\""), shapes);
-}
-
-/* Compilers number kernels ("Conv2DBackpropFilter10", "trans_TransData_24") in an order that another run need not have:
- * the length of the name without such a number. It follows the type; where the type is not known, any number at the end of
- * a name that a compiler made is one, but for a version ("MatMulV2"). */
-static size_t length_without_number(const char *name, const char *type) {
-    size_t n = strlen(name);
-    size_t n_type = strlen(type);
-    size_t kept = n;
-    while (kept > 0 && name[kept - 1] >= '0' && name[kept - 1] <= '9') {
-        kept--;
-    }
-    if (kept == 0 || kept == n) {
-        return n;
-    }
-    bool is_version = name[kept - 1] == 'V';
-    kept -= name[kept - 1] == '_';
-    bool follows_type = kept >= n_type && memcmp(name + kept - n_type, type, n_type) == 0;
-    bool is_numbered = n_type > 0 ? follows_type : !is_version && strncmp(name, "aclnn", 5) != 0;
-    return is_numbered ? kept : n;
-}
-
-static bool add_fact_kernel(adding *a, uint32_t i) {
-    const char *type = type_of_kernel(a, i);
-    char name[512];
-    (void)snprintf(name, sizeof name, "%.*s", (int)length_without_number(fact_name_of(a, i), type),
-                   fact_name_of(a, i));
-    char shapes[1024];
-    shapes_of_kernel(a, i, shapes, sizeof shapes);
+static bool add_kernel(adding *a, uint32_t i) {
+    ps_counted_as as;
     int64_t dur = a->slices->dur_ns[i];
-    return add_named_fact(a, PS_SUM_PART, ps_kernel_part(type, name), "", dur) &&
-           add_named_fact(a, PS_SUM_KERNEL_TYPE, type[0] != '\0' ? type : name, "", dur) &&
-           add_named_fact(a, PS_SUM_KERNEL, name, shapes, dur);
-}
-
-/* "hcom_allReduce_", "all_reduce", "allreduce": one name, so that devices of two makers can be compared. An operator's own
- * name ("hcom_allReduce__576_0_1") goes on with its group and number, which are left out. */
-static void plain_type(const char *type, char *out, size_t size) {
-    size_t n = 0;
-    type += strncmp(type, "hcom_", 5) == 0 ? 5 : 0;
-    for (; *type != '\0' && n + 1 < size && strncmp(type, "__", 2) != 0; type++) {
-        if (*type != '_') {
-            out[n++] = *type >= 'A' && *type <= 'Z' ? (char)(*type - 'A' + 'a') : *type;
-        }
-    }
-    out[n] = '\0';
-}
-
-static bool add_communication(adding *a, uint32_t i) {
-    const char *type = ps_kernel_type(a->trace, i);
-    const char *called = ps_trace_arg_text(a->trace, i, "Collective name");
-    const ps_track *track = &a->tracks[a->slices->track[i]];
-    const char *group = ps_trace_arg_text(a->trace, i, "Process Group Description");
-    group = group != NULL ? group : ps_trace_arg_text(a->trace, i, "Process Group Name");
-    group = track->kind == PS_TRACK_COMM_GROUP ? ps_trace_text(a->trace, track->label) : group;
-    char plain[256];
-    plain_type(type != NULL     ? type
-               : called != NULL ? called
-                                : fact_name_of(a, i),
-               plain, sizeof plain);
-    return add_named_fact(a, PS_SUM_COMMUNICATION, plain, group != NULL ? group : "",
-                          a->slices->dur_ns[i]);
+    return !ps_counted_in(a->counted, i, PS_SUM_KERNEL, &as) ||
+           (add_named_fact(a, PS_SUM_PART, ps_kernel_part(as.type, as.name), "", dur) &&
+            add_named_fact(a, PS_SUM_KERNEL_TYPE, ps_counted_type(&as), "", dur) &&
+            add_named_fact(a, PS_SUM_KERNEL, as.name, as.detail, dur));
 }
 
 /* Device time of an operator; how often it was called is counted where it is met on the host. */
 static bool add_device_time(adding *a, uint32_t i) {
-    uint32_t launch = a->links->op[i] != PS_NONE ? a->links->op[i] : a->links->call[i];
-    uint32_t op = launch != PS_NONE ? a->outermost[launch] : PS_NONE;
-    if (op == PS_NONE) {
-        return true;
-    }
-    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, fact_name_of(a, op), "");
+    const char *op = ps_counted_operator(a->counted, i);
+    ps_named_sum *sum = op != NULL ? ps_named_sums_of(a->sums, PS_SUM_OPERATOR, op, "") : NULL;
     if (sum != NULL) {
         sum->time_ns = ps_i64_plus(sum->time_ns, a->slices->dur_ns[i]);
     }
-    return sum != NULL;
+    return op == NULL || sum != NULL;
 }
 
 static bool add_operator(adding *a, uint32_t i) {
-    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, fact_name_of(a, i), "");
-    if (sum == NULL) {
-        return false;
+    ps_counted_as as;
+    if (!ps_counted_in(a->counted, i, PS_SUM_OPERATOR, &as)) {
+        return true;
     }
-    sum->n++;
-    return add_named_fact(a, PS_SUM_OPERATOR_HOST, fact_name_of(a, i), "", a->slices->dur_ns[i]);
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, as.name, "");
+    if (sum != NULL) {
+        sum->n++;
+    }
+    return sum != NULL && add_fact(a, PS_SUM_OPERATOR_HOST, i);
 }
 
-static bool add_fact_slice(adding *a, uint32_t i, bool has_comm_ops) {
-    int64_t dur = a->slices->dur_ns[i];
+static bool add_fact_slice(adding *a, uint32_t i) {
     switch (a->slices->kind[i]) {
     case PS_SLICE_KERNEL:
-        return add_fact_kernel(a, i) && add_device_time(a, i);
+        return add_kernel(a, i) && add_device_time(a, i);
     case PS_SLICE_JOB:
-        return add_named_fact(a, PS_SUM_KERNEL_TYPE, fact_name_of(a, i), "", dur);
+        return add_fact(a, PS_SUM_KERNEL_TYPE, i);
     case PS_SLICE_COMM_OP:
-        return add_communication(a, i) && add_device_time(a, i);
     case PS_SLICE_COMM_KERNEL:
-        return has_comm_ops || (add_communication(a, i) && add_device_time(a, i));
+        return a->slices->kind[i] != a->counted->communication ||
+               (add_fact(a, PS_SUM_COMMUNICATION, i) && add_device_time(a, i));
     case PS_SLICE_COPY:
-        return add_named_fact(a, PS_SUM_COPY, fact_name_of(a, i), "", dur);
+        return add_fact(a, PS_SUM_COPY, i);
     case PS_SLICE_CALL:
-        return add_named_fact(a, PS_SUM_CALL, fact_name_of(a, i), "", dur);
+        return add_fact(a, PS_SUM_CALL, i);
     case PS_SLICE_HOST_OP:
-        return a->outermost[i] != i || add_operator(a, i);
+        return add_operator(a, i);
     default:
         return true;
     }
 }
 
-static bool has_kind(const ps_slices *s, uint8_t kind) {
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->kind[i] == kind) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static ps_code add_fact_up(const ps_map_input *in, const ps_links *links, ps_rank_capture *part,
                            ps_err *err) {
-    size_t n_tracks = 0;
-    adding a = {.trace = in->trace,
-                .slices = ps_trace_slices(in->trace),
-                .links = links,
-                .tracks = ps_trace_tracks(in->trace, &n_tracks),
-                .sums = &part->sums};
-    bool has_comm_ops = has_kind(a.slices, PS_SLICE_COMM_OP);
-    bool ok = find_outermost(&a);
+    ps_counted counted;
+    bool ok = ps_counted_init(&counted, links);
+    adding a = {.slices = ps_trace_slices(in->trace), .counted = &counted, .sums = &part->sums};
     for (uint32_t i = 0; ok && i < a.slices->n; i++) {
-        ok = add_fact_slice(&a, i, has_comm_ops);
+        ok = add_fact_slice(&a, i);
     }
-    ps_free(a.outermost);
+    ps_counted_fini(&counted);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 

@@ -10,13 +10,17 @@
 #define MAX_ROWS ((size_t)1 << 26)
 #define ID_BITS 30
 
-const char *ps_sum_class_name(ps_sum_class class_) {
+ps_sum_class ps_sum_class_of(const char *name) {
     static const char *const NAMES[] = {
 #define X(symbol, text) text,
         PS_SUM_CLASSES(X)
 #undef X
     };
-    return NAMES[class_];
+    int class_ = 0;
+    while (class_ < PS_N_SUM_CLASSES && strcmp(NAMES[class_], name) != 0) {
+        class_++;
+    }
+    return (ps_sum_class)class_;
 }
 
 bool ps_named_sums_init(ps_named_sums *s) {

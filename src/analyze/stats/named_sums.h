@@ -30,7 +30,8 @@ typedef enum ps_sum_class {
         PS_N_SUM_CLASSES
 } ps_sum_class;
 
-const char *ps_sum_class_name(ps_sum_class class_);
+/* The class of that name; PS_N_SUM_CLASSES: there is none. */
+ps_sum_class ps_sum_class_of(const char *name);
 
 typedef struct ps_named_sum {
     ps_str name, detail; /* of the pool of the list */

@@ -20,6 +20,7 @@
 typedef struct asked {
     const ps_request *q;
     ps_query query;
+    ps_sum_class row;
     ps_found_set set;
 } asked;
 
@@ -44,6 +45,22 @@ static bool ask_how(const ps_request *q, ps_reply *r, asked *a) {
         return false;
     }
     return ps_ask_flag(q, r, "args", &a->query.in_args);
+}
+
+/* Of a row of a comparison. */
+static bool ask_row(const ps_request *q, ps_reply *r, asked *a) {
+    const char *row = ps_param_text(q, "row");
+    a->query.detail = ps_param_text(q, "detail");
+    if (row == NULL) {
+        return true;
+    }
+    a->row = ps_sum_class_of(row);
+    a->query.row = &a->row;
+    if (a->row == PS_SUM_PART || a->row == PS_SUM_MODULE || a->row == PS_N_SUM_CLASSES) {
+        ps_reply_fail(r, 400, "parameter 'row' is no class of slices");
+        return false;
+    }
+    return true;
 }
 
 static bool add_search_reply_rank(asked *a, ps_reply *r, size_t i) {
@@ -159,6 +176,11 @@ static void add_query_key(ps_buf *key, const asked *a, const ps_query *query) {
     ps_buf_addf(key, "%c%u%c%d%c%lld%c%lld%c", SEPARATOR, query->how, SEPARATOR, query->in_args,
                 SEPARATOR, (long long)query->from_ns, SEPARATOR, (long long)query->to_ns,
                 SEPARATOR);
+    if (query->row != NULL) {
+        ps_buf_addf(key, "%d%s%s", (int)*query->row, query->detail != NULL ? "=" : "",
+                    query->detail != NULL ? query->detail : "");
+    }
+    ps_buf_add_char(key, SEPARATOR);
     ps_buf_add_str(key, query->n_lanes > 0 ? ps_param_text(a->q, "lanes") : "");
     for (size_t i = 0; i < query->n_lanes; i++) {
         if (query->lanes[i] >= ps_loaded_n_lanes(a->set.ranks[0].loaded)) {
@@ -245,7 +267,8 @@ static void end_search(asked *a) {
 /* End with end_search() in any case. */
 static bool begin_search(const ps_request *q, ps_reply *r, asked *a) {
     *a = (asked){.q = q, .query.watch = q->watch};
-    return ask_how(q, r, a) && ask_ranks(a, r) && ask_box(a, r) && search_ranks(a, r);
+    return ask_how(q, r, a) && ask_row(q, r, a) && ask_ranks(a, r) && ask_box(a, r) &&
+           search_ranks(a, r);
 }
 
 /* --- counts --------------------------------------------------------------------------------------------------- */

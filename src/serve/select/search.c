@@ -19,10 +19,11 @@ typedef struct pass {
     const ps_layer *layer;
     const ps_slices *s;
     ps_pattern *pattern;
-    uint8_t *known;    /* [texts of the trace] */
-    uint8_t *in_lanes; /* bit a slice; NULL: all are */
-    bool has_numbers;  /* the pattern may be in the text of a number */
-    uint32_t *slices;  /* of the layer */
+    ps_counted counted; /* of a search for a row; nothing where the layer has no such slices */
+    uint8_t *known;     /* [texts of the trace] */
+    uint8_t *in_lanes;  /* bit a slice; NULL: all are */
+    bool has_numbers;   /* the pattern may be in the text of a number */
+    uint32_t *slices;   /* of the layer */
     size_t n, cap;
 } pass;
 
@@ -129,7 +130,17 @@ static bool is_search_wanted(const pass *p, uint32_t slice) {
            p->s->start_ns[slice] >= p->q->from_ns;
 }
 
+static bool is_in_row(const pass *p, uint32_t slice) {
+    ps_counted_as as;
+    return p->counted.links != NULL && ps_counted_in(&p->counted, slice, *p->q->row, &as) &&
+           strcmp(as.name, p->q->text) == 0 &&
+           (p->q->detail == NULL || strcmp(as.detail, p->q->detail) == 0);
+}
+
 static bool search_is_in(pass *p, uint32_t slice) {
+    if (p->q->row != NULL) {
+        return is_in_row(p, slice);
+    }
     return text_is_in(p, p->s->name[slice]) ||
            (p->q->in_args &&
             ((!ps_str_is_none(p->s->category[slice]) && text_is_in(p, p->s->category[slice])) ||
@@ -170,7 +181,8 @@ static void find_others(pass *p, uint32_t from, uint32_t to) {
 static ps_code find_slices(pass *p, ps_err *err) {
     enum { PIECE = 16384 };
     uint32_t n = p->q->to_ns == INT64_MAX ? p->s->n : search_n_before(p->s, p->q->to_ns);
-    bool names_only = p->in_lanes == NULL && p->q->from_ns == INT64_MIN && !p->q->in_args;
+    bool names_only =
+        p->in_lanes == NULL && p->q->from_ns == INT64_MIN && !p->q->in_args && p->q->row == NULL;
     for (uint32_t i = 0; i < n && ps_pattern_ended(p->pattern) == PS_OK; i += PIECE) {
         if (ps_watch_ask(p->q->watch, err) != PS_OK) {
             return PS_BUSY;
@@ -199,12 +211,24 @@ static ps_code find_slices(pass *p, ps_err *err) {
     }
 }
 
+/* What pipescope derives from a profile is in no row. */
+static ps_code count_for_row(pass *p, ps_err *err) {
+    if (p->q->row == NULL || p->layer != ps_loaded_layer(p->loaded, PS_LAYER_PROFILE)) {
+        return PS_OK;
+    }
+    const ps_links *links = ps_loaded_links(p->loaded, err);
+    return links == NULL                         ? PS_NOMEM
+           : ps_counted_init(&p->counted, links) ? PS_OK
+                                                 : ps_fail_nomem(err);
+}
+
 static ps_code search_layer(pass *p, ps_err *err) {
     p->known = ps_calloc(ps_trace_n_texts(p->layer->trace) + 1, 1);
     if (p->known == NULL) {
         return ps_fail_nomem(err);
     }
     ps_code code = mark_search_lanes(p, err);
+    code = code == PS_OK ? count_for_row(p, err) : code;
     return code == PS_OK ? find_slices(p, err) : code;
 }
 
@@ -351,6 +375,7 @@ ps_found *ps_search(const ps_loaded *l, const ps_query *q, ps_err *err) {
     pass passes[PS_N_LAYERS] = {0};
     ps_code code = search_all(l, q, passes, f, err);
     for (int i = 0; i < PS_N_LAYERS; i++) {
+        ps_counted_fini(&passes[i].counted);
         ps_free(passes[i].known);
         ps_free(passes[i].in_lanes);
         ps_free(passes[i].slices);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/rank/counted.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/watch.h"
@@ -22,6 +23,9 @@ typedef struct ps_query {
     unsigned how;     /* ps_pattern_how */
     bool
         in_args; /* also the categories and the values of arguments, numbers as their decimal text */
+    const ps_sum_class *
+        row; /* not NULL: what a comparison counts in the row of that class whose name is all of `text` */
+    const char *detail;     /* of that row (shapes, group); NULL: any */
     int64_t from_ns, to_ns; /* slices that end after and begin before; INT64_MIN, INT64_MAX: all */
     const uint32_t *lanes;  /* as the outside counts them, merged ones too */
     size_t n_lanes;         /* 0: all */
