@@ -5,6 +5,7 @@ import type { Rank, Table } from "../src/api/types";
 import {
   headlineOf,
   headlineWord,
+  nested,
   pairsOf,
   ranksBeside,
   slowedRanks,
@@ -63,18 +64,35 @@ void test("what lost most, of tables that do not lie in one another", () => {
   assert.equal(slowest(tables, 1).length, 1);
 });
 
-void test("the slices of a row", () => {
-  const finds = (q: string | null, name: string, flags = ""): boolean =>
-    q !== null && new RegExp(q, flags).test(name);
-  const conv = slicesOf("KernelCompare", "Conv2D");
-  assert.ok(finds(conv, "Conv2D10") && finds(conv, "Conv2D_3") && finds(conv, "Conv2D"));
-  assert.ok(!finds(conv, "Conv2DBackpropFilter10"));
-  const sum = slicesOf("CommunicationCompare", "allreduce");
-  assert.ok(finds(sum, "hcom_allReduce__576_0_1", "i") && finds(sum, "nccl:all_reduce", "i"));
-  assert.ok(!finds(sum, "allgather", "i"));
-  const call = slicesOf("ApiCompare", "void f(int*)");
-  assert.ok(finds(call, "void f(int*)") && !finds(call, "void f(int*) const"));
-  assert.equal(slicesOf("KernelTypeCompare", "Conv2D"), null, "a type is no name");
+void test("the slices of a row are asked by what they are, not by their names", () => {
+  assert.deepEqual(slicesOf("CommunicationCompare", "receive", "pp"), {
+    q: "receive",
+    row: "communication",
+    detail: "pp",
+  });
+  assert.deepEqual(slicesOf("KernelTypeCompare", "Conv2D", ""), {
+    q: "Conv2D",
+    row: "kernel type",
+  });
+  assert.equal(slicesOf("ModuleCompare", "decoder", ""), null, "a module is no slice");
+});
+
+void test("parts of a step lie in their sums", () => {
+  const overall = table("OverallCompare", [
+    ["step", 212, 152, 60],
+    ["communication", 50, 20, 30],
+    ["  not overlapped", 40, 10, 30],
+  ]);
+  const { columns, rows } = nested(overall);
+  assert.equal(columns.at(-1)![0], "level");
+  assert.deepEqual(
+    rows.map((row) => [row[0], row.at(-1)]),
+    [
+      ["step", 0],
+      ["communication", 0],
+      ["not overlapped", 1],
+    ],
+  );
 });
 
 void test("rank with rank", () => {

@@ -67,7 +67,40 @@ const shot = async (page, name) => {
     .locator(".grid-row")
     .first()
     .dblclick();
-  await page.waitForFunction(() => /tab=timeline/.test(location.hash));
+  // The slice is seen in its length, with what is known of it.
+  await page.waitForFunction(() => /tab=timeline/.test(location.hash) && /tl\.sel=/.test(location.hash));
+  await page.locator("[role=tab][aria-selected=true]", { hasText: "Slice Detail" }).waitFor();
+  await page.waitForFunction(async () => {
+    const said = new URLSearchParams(location.hash.slice(1));
+    const slice = Number(said.get("tl.sel").split(":")[1]);
+    return slice >= 0 && Number((said.get("tl.w") ?? "").split("+")[2]) < 1e8;
+  });
+  await page.close();
+}
+
+// --- a row's slices are those that it counts: no calls of their names, no kinds whose names hold its own ---------------------
+
+{
+  const page = await open();
+  const slower = page.locator("#page-compare .card", { hasText: "What got slower" });
+  await slower.locator(".grid-row", { hasText: "receive" }).first().click();
+  const [row] = tables.CommunicationCompare.filter((r) => r.name === "receive");
+  for (const [side, calls] of [
+    ["New", row["calls new"]],
+    ["Baseline", row["calls base"]],
+  ]) {
+    const grid = page.locator(`#page-compare [role=grid][aria-label="${side}: receive"]`);
+    await grid.waitFor();
+    assert.equal(Number(await grid.getAttribute("aria-rowcount")) - 1, calls * 4, "2 ranks, 2 steps");
+    // They are brought into sight.
+    const seen = await grid.boundingBox();
+    assert.ok(seen.y + 60 < 900, `${side}: at ${seen.y}`);
+  }
+  await shot(page, "compare-places.png");
+  const parts = page.locator("#page-compare .card", { hasText: "Where the time of a step went" });
+  const left = async (text) =>
+    (await parts.locator(".tree-text", { hasText: text }).first().boundingBox()).x;
+  assert.ok((await left(/^not overlapped$/)) > (await left(/^communication$/)), "indented");
   await page.close();
 }
 
@@ -75,6 +108,10 @@ const shot = async (page, name) => {
 
 {
   const page = await open();
+  // System View was of another rank.
+  await page.locator("#tab-timeline").click();
+  await page.locator(".system select").selectOption({ label: "rank 1 in new" });
+  await page.locator("#tab-compare").click();
   await page.getByRole("button", { name: "Both in the timeline, on one scale" }).click();
   await page.waitForFunction(
     () => /tab=timeline/.test(location.hash) && /tl\.ranks=/.test(location.hash),
@@ -84,7 +121,16 @@ const shot = async (page, name) => {
   const panel = await page.locator("#page-timeline .bottom").boundingBox();
   const lowest = await lanes.nth(1).boundingBox();
   assert.ok(lowest.y + lowest.height <= panel.y, "in sight without scrolling");
+  const { ranks } = await apiOf(url)("ranks");
+  const shown = ranks.filter((r) => r.rank === 0).map((r) => r.key);
+  assert.ok(
+    shown.includes(await page.locator(".system select").inputValue()),
+    "System View is of one of the two",
+  );
   await shot(page, "compare-timeline.png");
+  const toast = page.locator(".toast", { hasText: /rank 0 in new and rank 0 in old/ });
+  await toast.getByRole("button", { name: "Undo" }).click();
+  await page.waitForFunction(() => !/tl\.ranks=/.test(location.hash));
   await page.close();
 }
 {

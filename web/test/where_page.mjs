@@ -144,10 +144,13 @@ const hashOf = (page) =>
   const [since, part, span] = (await hashOf(page))["tl.w"].split("+");
   const from = Number(BigInt(since) - BigInt(rank.origin_ns)) + Number(part);
   const to = from + Number(span);
+  const least = (end - start) / 1000;
   assert.ok(
-    from <= start && to >= end && to - from < 2 * (end - start),
-    `${from} ${to}: ${start} ${end}`,
+    Math.abs(from - start) < least && Math.abs(to - end) < least,
+    `the window is the step: ${from} ${to}: ${start} ${end}`,
   );
+  assert.equal(await page.locator(".system select").inputValue(), rank.key, "its tables below");
+  await page.waitForFunction(() => location.hash.includes("tl.box="));
   await page.close();
 }
 

@@ -20,6 +20,11 @@ export function Toasts() {
             {notice.text}
             {notice.n > 1 && <span class="quiet"> ×{notice.n}</span>}
           </span>
+          {notice.undo !== undefined && (
+            <button type="button" onClick={() => (notice.undo!(), lower(notice.id))}>
+              {t("frame.undo")}
+            </button>
+          )}
           <button
             type="button"
             class="flat tiny"

@@ -12,23 +12,35 @@ export interface Notice {
   n: number;
   /** Still over the page, not only in the list. */
   isUp: boolean;
+  /** Takes back what was done. */
+  undo?: () => void;
 }
 
 export const notices = new Atom<readonly Notice[]>([]);
 let last = 0;
+const SEEN_MS = 6000;
+/** One has looked at what was done before. */
+const UNDO_MS = 15_000;
 
 /** What was said before is counted, not said twice. Those that are no failures go away by themselves. */
-export function notify(severity: Severity, text: string): void {
+export function notify(severity: Severity, text: string, undo?: () => void): void {
   const known = notices.get().find((n) => n.text === text && n.severity === severity);
   const id = known?.id ?? ++last;
   notices.update((all) =>
     [
       ...all.filter((n) => n !== known),
-      { id, severity, text, n: (known?.n ?? 0) + 1, isUp: true },
+      {
+        id,
+        severity,
+        text,
+        n: (known?.n ?? 0) + 1,
+        isUp: true,
+        ...(undo !== undefined ? { undo } : {}),
+      },
     ].slice(-200),
   );
   if (severity === "info") {
-    setTimeout(() => lower(id), 6000);
+    setTimeout(() => lower(id), undo === undefined ? SEEN_MS : UNDO_MS);
   }
 }
 

@@ -55,8 +55,12 @@ export interface Goto {
   ref?: Ref;
   /** viewNs; shown with some room around. */
   span?: { from: Ns; to: Ns };
+  /** The span is all of the window. */
+  isStep?: boolean;
   /** Scrolls there. */
   lane?: { rank: string; lane: number };
+  /** Whose time it is, where no lane says it. */
+  rank?: string;
 }
 export const goto = new Atom<Goto | null>(null);
 /** Where the timeline wants to go in the pipeline page: a span of the rank's time, rankNs. `isHost`: of a host thread, so that ops are
@@ -141,7 +145,7 @@ export function shiftOf(rank: Rank): Ns {
 }
 
 let isShowing = false;
-/** While `selected` changes because something led to a slice, not because it was clicked in the timeline. */
+/** While `selected` or `box` changes because something led there, not because it was clicked in the timeline. */
 export const wasLedTo = (): boolean => isShowing;
 
 /** Shows a slice in the timeline, from any page; with it the whole of `span`, viewNs. */
@@ -150,6 +154,18 @@ export function show(ref: Ref, span?: Goto["span"]): void {
   selected.set(ref);
   isShowing = false;
   goto.set(span === undefined ? { ref } : { ref, span });
+  tab.set("timeline");
+}
+
+/** Shows a step in the timeline, framed as by a click on its band: all of the window is the step. A box that is locked stays. */
+export function showStep(span: NonNullable<Goto["span"]>, at: Pick<Goto, "lane" | "rank">): void {
+  isShowing = true;
+  selected.set(null); // of what is left
+  if (!boxLocked.get()) {
+    box.set({ ...span, lanes: null });
+  }
+  isShowing = false;
+  goto.set({ span, isStep: true, ...at });
   tab.set("timeline");
 }
 

@@ -3,7 +3,7 @@ import type { Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { Viewport, ZoomHistory } from "../base/viewport";
-import { ranks, shiftOf } from "./session";
+import { goto, ranks, shiftOf, tab } from "./session";
 
 /** The one window; `windowChanged` tells of changes. */
 export const viewport = new Viewport();
@@ -71,6 +71,14 @@ export const bottomTab = new Atom<BottomTab>("system");
 /** null: the first that there is. */
 export const systemView = new Atom<string>("overall");
 export const systemRank = new Atom<string | null>(null);
+// Who comes from another page finds the tables of the rank that was gone to.
+goto.listen(() => {
+  const to = goto.get();
+  const rank = to?.ref?.rank ?? to?.lane?.rank ?? to?.rank;
+  if (rank !== undefined && tab.get() !== "timeline") {
+    systemRank.set(rank);
+  }
+});
 export const bottomOpen = new Atom<boolean>(true);
 export const bottomHeight = new Atom<number>(
   typeof innerHeight === "number"

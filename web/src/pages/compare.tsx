@@ -10,18 +10,29 @@ import { baseline, baselineOf, chooseBaseline } from "../model/baseline";
 import { openCaptures } from "../model/captures";
 import { fail, notify } from "../model/notices";
 import { load, offsets, ranks, session, tab } from "../model/session";
-import { bottomHeight, bottomOpen, listScroll, resetWindow } from "../model/timeline";
+import {
+  bottomHeight,
+  bottomOpen,
+  bottomTab,
+  listScroll,
+  resetWindow,
+  systemRank,
+} from "../model/timeline";
 import { layoutInput, touchTree, tree, wantLanes } from "../model/tree";
 import { registerUrl } from "../model/url_state";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
-import { t } from "../words";
+import { jumpTo } from "../panels/table_actions";
+import type { TableJump } from "../panels/table_options";
+import { rankWord, t } from "../words";
 import {
+  detailOf,
   headlineOf,
   headlineWord,
   NAMED,
   NAMES,
+  nested,
   pairsOf,
   ranksBeside,
   slowedRanks,
@@ -40,6 +51,7 @@ import { readyRank } from "./ready_rank";
 /** Above this many ranks it is worked out when asked for: it reads all of them. */
 const MOST_UNASKED = 64;
 const MOST_SLOWER = 10;
+const MOST_PARTS = 18;
 const MOST_NAMED = 6;
 
 export function ComparePage() {
@@ -64,7 +76,7 @@ export function ComparePage() {
   const now = has(state.now) ? state.now : captures.find(([i]) => i !== base)![0];
   const choices = captures.map(([i, path]) => [String(i), path] as const);
   const choose = (next: Sides): void => {
-    compare({ now: next.now, name: "" });
+    compare({ now: next.now, name: "", detail: "" });
     chooseBaseline(next.base);
   };
   return (
@@ -145,7 +157,11 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
   const state = useAtom(comparing);
   const there = NAMES.filter((name) => (tables.get(name)?.rows.length ?? 0) > 0);
   const shown = there.includes(state.table) ? state.table : there[0];
-  const [overall, steps] = [tables.get("OverallCompare"), tables.get("StepCompare")];
+  const steps = tables.get("StepCompare");
+  const overall = useMemo(() => {
+    const table = tables.get("OverallCompare");
+    return table === undefined ? undefined : nested(table);
+  }, [tables]);
   const ranked = useRanked({ now, base });
   return (
     <>
@@ -155,7 +171,7 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
       <div class="columns-wide">
         {overall !== undefined && (
           <div class="card flush">
-            <LocalTable table={overall} title={t("compare.overall")} maxRows={16} />
+            <LocalTable table={overall} title={t("compare.overall")} maxRows={MOST_PARTS} />
           </div>
         )}
         <Slower tables={tables} />
@@ -183,7 +199,7 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
               label={t("compare.by")}
               value={shown}
               options={there.map((name) => [name, t(NAMED[name].word)] as const)}
-              onChange={(table) => compare({ table, name: "" })}
+              onChange={(table) => compare({ table, name: "", detail: "" })}
             />
           </div>
           <div class="card flush">
@@ -192,15 +208,18 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
               title={t(NAMED[shown].word)}
               maxRows={12}
               sort={{ column: "lost", desc: true }}
-              onRow={(row) => compare({ name: String(row.get("name") ?? "") })}
-              isMarked={(row) => row.get("name") === state.name}
+              onRow={({ get }) =>
+                compare({ name: String(get("name") ?? ""), detail: detailOf(get) })
+              }
+              isMarked={({ get }) => get("name") === state.name && detailOf(get) === state.detail}
             />
           </div>
           {state.name !== "" && (
             <Places
-              key={`${shown} ${state.name}`}
+              key={`${shown} ${state.name} ${state.detail}`}
               table={shown}
               name={state.name}
+              detail={state.detail}
               now={now}
               base={base}
               stages={stagesOf(ranked)}
@@ -289,8 +308,9 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
       ["lost", "int", "ns", false],
       ["new", "int", "ns", false],
       ["base", "int", "ns", false],
+      ["row", "int", "", false],
     ],
-    rows: rows.map((r) => [r.name, r.lost, r.now, r.base]),
+    rows: rows.map((r, i) => [r.name, r.lost, r.now, r.base, i]),
   };
   return (
     <div class="card flush">
@@ -300,12 +320,13 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
         maxRows={MOST_SLOWER}
         bars={{ lost: "--exposed" }}
         hidden={["base"]}
-        isMarked={(row) => row.get("name") === state.name}
+        isMarked={(row) => {
+          const { table, name, detail } = rows[Number(row.get("row"))];
+          return table === state.table && name === state.name && detail === state.detail;
+        }}
         onRow={(row) => {
-          const found = rows.find((r) => r.name === row.get("name"));
-          if (found !== undefined) {
-            compare({ table: found.table, name: found.name });
-          }
+          const { table, name, detail } = rows[Number(row.get("row"))];
+          compare({ table, name, detail });
         }}
         empty={<Empty title={t("compare.none-slower")} />}
       />
@@ -318,15 +339,15 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
 interface PlacesProps extends Sides {
   table: Named;
   name: string;
+  detail: string;
   stages: ReadonlyMap<number, number>;
 }
 
-function Places({ table, name, now, base, stages }: PlacesProps) {
+function Places({ table, name, detail, now, base, stages }: PlacesProps) {
   const known = useAtom(ranks);
   const at = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState<Readonly<Record<string, Table>>>({});
-  useEffect(() => at.current?.scrollIntoView({ block: "nearest" }), [name]);
-  const q = slicesOf(table, name);
+  const asked = slicesOf(table, name, detail);
   // Which capture they are of stands over them.
   const rankText = (text: string): string => {
     const rank = known.find((r) => r.label === text || r.key === text)?.rank;
@@ -345,7 +366,9 @@ function Places({ table, name, now, base, stages }: PlacesProps) {
     () => [one, other].filter((came): came is Table => came !== undefined),
     [one, other],
   );
-  if (q === null) {
+  // Its height is known once rows are there.
+  useEffect(() => at.current?.scrollIntoView({ block: "nearest" }), [alike]);
+  if (asked === null) {
     return <p class="quiet">{t("compare.no-places", name)}</p>;
   }
   return (
@@ -356,8 +379,9 @@ function Places({ table, name, now, base, stages }: PlacesProps) {
           {ready !== "" && (
             <DataTable
               path="search/table"
-              params={{ q, regex: 1, ranks: ready }}
+              params={{ ...asked, ranks: ready }}
               alike={alike}
+              jump={TO_SLICE}
               onTable={(came) => setFirst((all) => ({ [ready]: came, ...all }))}
               title={t(cluster === now ? "compare.places-new" : "compare.places-base", name)}
               maxRows={8}
@@ -371,6 +395,17 @@ function Places({ table, name, now, base, stages }: PlacesProps) {
     </div>
   );
 }
+
+/** A slice is gone to from afar: it is shown in its whole length, with what is known of it. */
+const TO_SLICE: TableJump = {
+  isThere: true,
+  can: (row) => row.get("slice") !== null,
+  to: (row) => {
+    bottomTab.set("detail");
+    bottomOpen.set(true);
+    void jumpTo(row, undefined, true);
+  },
+};
 
 /** How many ranks of a capture are not looked at, and the way to read them. */
 function Unread({ own }: { own: readonly Rank[] }) {
@@ -437,17 +472,22 @@ const roomOfLanes = (): number =>
 async function beside(now: Rank, base: Rank): Promise<void> {
   await readyRank(now.key);
   await readyRank(base.key);
-  const ask = (by: string) =>
-    get<{ offsets: { rank: string; offset_ns: Ns }[]; how: string }>("align", { by });
-  const found = await ask("steps");
+  const found = await get<{ offsets: { rank: string; offset_ns: Ns }[] }>("align", { by: "steps" });
+  const before = { offsets: offsets.get(), ranks: tree.shownRanks };
   offsets.set(
     new Map(found.offsets.filter((o) => o.offset_ns !== 0).map((o) => [o.rank, o.offset_ns])),
   );
   await Promise.all([now.key, base.key].map(wantLanes));
   tree.showTogether(layoutInput(), [now.key, base.key], roomOfLanes());
+  systemRank.set(now.key);
   listScroll.set(0);
   touchTree();
   tab.set("timeline");
   resetWindow();
-  notify("info", found.how);
+  notify("info", t("compare.both-shown", rankWord(now.label), rankWord(base.label)), () => {
+    offsets.set(before.offsets);
+    tree.shownRanks = before.ranks;
+    touchTree();
+    resetWindow();
+  });
 }

@@ -1,41 +1,45 @@
 /** What the page of comparisons works out of the tables of `compare` (docs/commands/compare.md), without a document. */
+import type { Params } from "../api/client";
 import type { Cell, Rank, Table } from "../api/types";
 import { duration } from "../base/time";
 import { nsReader, reader } from "./data";
 
-/** Tables by name, those that `compare` has, and how rows are found in a capture. */
+/** Tables by name, those that `compare` has; `row`: what the server calls the class of slices that their rows count, null where
+ * they are none of single slices. */
 export const NAMED = {
-  KernelCompare: { word: "compare.kernels", kinds: ["kernel", "job", "communication-kernel"] },
-  KernelTypeCompare: { word: "compare.kernel-types", kinds: null },
-  OperatorCompare: { word: "compare.operators", kinds: ["op"] },
-  OperatorHostCompare: { word: "compare.operators-host", kinds: ["op"] },
-  CommunicationCompare: {
-    word: "compare.communication",
-    kinds: ["communication", "communication-kernel"],
-  },
-  ModuleCompare: { word: "compare.modules", kinds: null },
-  CopyCompare: { word: "compare.copies", kinds: null },
-  ApiCompare: { word: "compare.calls", kinds: ["call"] },
+  KernelCompare: { word: "compare.kernels", row: "kernel" },
+  KernelTypeCompare: { word: "compare.kernel-types", row: "kernel type" },
+  OperatorCompare: { word: "compare.operators", row: "operator" },
+  OperatorHostCompare: { word: "compare.operators-host", row: "operator, host time" },
+  CommunicationCompare: { word: "compare.communication", row: "communication" },
+  ModuleCompare: { word: "compare.modules", row: null },
+  CopyCompare: { word: "compare.copies", row: "copy" },
+  ApiCompare: { word: "compare.calls", row: "call" },
 } as const;
 export type Named = keyof typeof NAMED;
 export const NAMES = Object.keys(NAMED) as Named[];
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+/** What of a row is not its name: shapes of a kernel, the group of a communication; "" where it has none. */
+export const detailOf = (get: (column: string) => Cell): string =>
+  String(get("shapes") ?? get("group") ?? "");
 
-/** An expression for the slices that a row stands for; null: its name is none of slices. `compare` leaves out numbers that compilers put
- * behind kernels, and writes types of communication in small letters without "_". */
-export function slicesOf(table: Named, name: string): string | null {
-  if (NAMED[table].kinds === null || name === "") {
-    return null;
-  }
-  switch (table) {
-    case "KernelCompare":
-      return `^${escaped(name)}_?[0-9]*$`;
-    case "CommunicationCompare":
-      return [...name].map(escaped).join("_?");
-    default:
-      return `^${escaped(name)}$`;
-  }
+/** What a search for the slices that a row counts is asked; null: it counts no single slices. */
+export function slicesOf(table: Named, name: string, detail: string): Params | null {
+  const { row } = NAMED[table];
+  return row === null || name === ""
+    ? null
+    : { q: name, row, ...(detail === "" ? {} : { detail }) };
+}
+
+/** The parts of a step as a tree: what lies in something stands behind blanks in the program's table. */
+export function nested(overall: Table): Table {
+  const of = (row: Cell[]): string => String(row[0] ?? "");
+  const level = (row: Cell[]): number => (of(row).length - of(row).trimStart().length) / 2;
+  return {
+    ...overall,
+    columns: [...overall.columns, ["level", "int", "", false]],
+    rows: overall.rows.map((row) => [of(row).trim(), ...row.slice(1), level(row)]),
+  };
 }
 
 /** A step of both sides: what it took, what was lost. */
@@ -72,7 +76,7 @@ export function headlineWord({ now, base, lost }: Headline) {
 export function slowest(
   tables: ReadonlyMap<string, Table>,
   n: number,
-): { table: Named; name: string; lost: number; now: number; base: number }[] {
+): { table: Named; name: string; detail: string; lost: number; now: number; base: number }[] {
   const out = (["KernelCompare", "CommunicationCompare", "CopyCompare"] as const).flatMap(
     (name) => {
       const table = tables.get(name);
@@ -80,10 +84,12 @@ export function slowest(
         return [];
       }
       const text = reader(table, "name");
+      const detail = reader(table, "shapes", "group");
       const [lost, now, base] = ["lost", "new", "base"].map((column) => nsReader(table, column));
       return table.rows.map((row) => ({
         table: name,
         name: String(text(row) ?? ""),
+        detail: String(detail(row) ?? ""),
         lost: lost(row) ?? 0,
         now: now(row) ?? 0,
         base: base(row) ?? 0,

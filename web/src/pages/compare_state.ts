@@ -9,11 +9,13 @@ export interface CompareState {
   table: Named;
   /** The row whose places are shown. */
   name: string;
+  /** Its shapes or group, where the table tells rows of one name apart. */
+  detail: string;
   /** The rank that stands beside that of the baseline; "": the first. */
   rank: string;
 }
 
-const FRESH: CompareState = { now: -1, table: "KernelCompare", name: "", rank: "" };
+const FRESH: CompareState = { now: -1, table: "KernelCompare", name: "", detail: "", rank: "" };
 export const comparing = new Atom<CompareState>(FRESH);
 
 const numberOf = (text: string | undefined): number =>
@@ -34,6 +36,7 @@ export const part = {
       now: numberOf(from.now),
       table: NAMES.find((name) => name === from.table) ?? "KernelCompare",
       name: from.name ?? "",
+      detail: from.detail ?? "",
       rank: from.rank ?? "",
     }),
 };

@@ -72,7 +72,7 @@ async function showPlace(place: Place, isPipeline: boolean): Promise<void> {
     }
     const shift = shiftOf(rank);
     selected.set(null); // of what was looked at before
-    goto.set({ span: { from: from + shift, to: from + place.dur + shift } });
+    goto.set({ span: { from: from + shift, to: from + place.dur + shift }, rank: place.key });
     tab.set("timeline");
   } catch (error) {
     fail(error);

@@ -104,7 +104,7 @@ export function MemoryPage() {
 
 function showSpan(rank: Rank, span: { from: number; to: number }): void {
   const shift = shiftOf(rank);
-  goto.set({ span: { from: span.from + shift, to: span.to + shift } });
+  goto.set({ span: { from: span.from + shift, to: span.to + shift }, rank: rank.key });
   tab.set("timeline");
 }
 

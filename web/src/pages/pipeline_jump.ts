@@ -3,7 +3,16 @@ import { get } from "../api/client";
 import type { LaneNode, Rank, Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { fail, notify } from "../model/notices";
-import { goto, rankOf, selected, shiftOf, show, tab, type GotoPipeline } from "../model/session";
+import {
+  goto,
+  rankOf,
+  selected,
+  shiftOf,
+  show,
+  showStep,
+  tab,
+  type GotoPipeline,
+} from "../model/session";
 import { rankNsShift } from "../model/pipeline_rows";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { t } from "../words";
@@ -51,12 +60,13 @@ async function sliceOf(chart: Chart, op: number, rank: string, shift: Ns): Promi
   return null;
 }
 
-/** Shows a span of a rank (rankNs) in the timeline, at the lane where ops of that kind are. */
+/** Shows a span of a rank (rankNs) in the timeline, at the lane where ops of that kind are; one that is a step is framed. */
 export async function showSpan(
   rank: Rank,
   start: Ns,
   end: Ns,
   wantsTransfers: boolean,
+  isStep = false,
 ): Promise<void> {
   // The time is right even where no lane is.
   const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: rank.key }).then(
@@ -64,11 +74,14 @@ export async function showSpan(
     (error: unknown) => (fail(error), null),
   );
   const toView = shiftOf(rank);
+  const span = { from: start + toView, to: end + toView };
+  const at = { rank: rank.key, ...(lane !== null ? { lane: { rank: rank.key, lane } } : {}) };
+  if (isStep) {
+    showStep(span, at);
+    return;
+  }
   selected.set(null); // of what is left
-  goto.set({
-    span: { from: start + toView, to: end + toView },
-    ...(lane !== null ? { lane: { rank: rank.key, lane } } : {}),
-  });
+  goto.set({ span, ...at });
   tab.set("timeline");
 }
 

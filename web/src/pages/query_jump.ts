@@ -83,7 +83,10 @@ export async function goTo({ rank, slice, from, to }: RowPlace): Promise<void> {
     } else if (from !== null && to !== null) {
       const shift = shiftOf(ready);
       const at = (moment: bigint): number => Number(moment - BigInt(ready.origin_ns!)) + shift;
-      goto.set({ span: { from: at(from), to: Math.max(at(to), at(from) + 1000) } });
+      goto.set({
+        span: { from: at(from), to: Math.max(at(to), at(from) + 1000) },
+        rank: rank.key,
+      });
       tab.set("timeline");
     }
   } catch (error) {

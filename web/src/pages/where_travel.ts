@@ -15,7 +15,13 @@ export async function stepInTimeline(key: string, step: string | null): Promise<
   try {
     const rank = await readyRank(key);
     const found = step === null ? undefined : rank.steps?.find(([id]) => String(id) === step);
-    await showSpan(rank, found?.[1] ?? rank.start ?? 0, found?.[2] ?? rank.end ?? 0, false);
+    await showSpan(
+      rank,
+      found?.[1] ?? rank.start ?? 0,
+      found?.[2] ?? rank.end ?? 0,
+      false,
+      found !== undefined,
+    );
   } catch (error) {
     fail(error);
   }

@@ -45,7 +45,7 @@ function follow(): () => void {
   const stops = [
     // A row of a table that leads to a slice leaves the table where it is.
     selected.listen(() => selected.get() !== null && !wasLedTo() && bottomTab.set("detail")),
-    box.listen(() => box.get() !== null && bottomTab.set("list")),
+    box.listen(() => box.get() !== null && !wasLedTo() && bottomTab.set("list")),
     findOpen.listen(() => {
       if (findOpen.get()) {
         findOpen.set(false);

@@ -3,7 +3,7 @@ import { get } from "../api/client";
 import type { Cell, Ref } from "../api/types";
 import { grouped } from "../base/format";
 import { fail, notify } from "../model/notices";
-import { rankOf, ranks, show } from "../model/session";
+import { rankOf, ranks, shiftOf, show } from "../model/session";
 import { t } from "../words";
 import { tabbedOf, type Column } from "./table_model";
 import type { TableRow } from "./table_options";
@@ -11,8 +11,12 @@ import type { TableRow } from "./table_options";
 /** Most rows that go to the clipboard. */
 export const MAX_COPIED = 20_000;
 
-/** Leads to the slice of a row. `rank` of a row may be its key or its number. */
-export async function jumpTo(row: TableRow, fallback: string | undefined): Promise<void> {
+/** Leads to the slice of a row, `isWhole`: with the window as long as it needs. `rank` of a row may be its key or its number. */
+export async function jumpTo(
+  row: TableRow,
+  fallback: string | undefined,
+  isWhole = false,
+): Promise<void> {
   const slice = row.get("slice");
   if (slice === null) {
     return;
@@ -26,7 +30,9 @@ export async function jumpTo(row: TableRow, fallback: string | undefined): Promi
   const rank = known?.key ?? fallback;
   if (rank !== undefined) {
     try {
-      show(await get<Ref>("slice", { rank, slice: Number(slice) }));
+      const ref = await get<Ref>("slice", { rank, slice: Number(slice) });
+      const from = ref.start + shiftOf(rankOf(rank)!);
+      show(ref, isWhole ? { from, to: from + ref.dur } : undefined);
     } catch (error) {
       fail(error);
     }

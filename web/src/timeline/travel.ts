@@ -13,7 +13,13 @@ export function travelTo(to: Goto): void {
   followExtent(); // before the first frame nothing is known of it, and the window would be cut to nothing
   if (to.span !== undefined) {
     const { from, to: end } = to.span;
-    moveWindow((view) => (from === end ? view.centre(from) : view.showWithRoom(from, end)));
+    moveWindow((view) =>
+      from === end
+        ? view.centre(from)
+        : to.isStep === true
+          ? view.show(from, end)
+          : view.showWithRoom(from, end),
+    );
   } else if (to.ref !== undefined) {
     revealSlice(to.ref);
   }
