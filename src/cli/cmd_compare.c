@@ -112,23 +112,30 @@ static int check_switches(ps_cli *cli) {
 
 /* --- the two sides ------------------------------------------------------------------------------------------- */
 
-/* NEW is 0, BASE 1: a word, or what its option names; NULL: not given. */
-static const char *side_of(const ps_cli *cli, size_t side) {
-    const char *by_option = ps_cli_text(cli, side == 0 ? "profiling_path" : "bp");
-    if (side == 1 && by_option == NULL) {
-        by_option = ps_cli_text(cli, "benchmark_profiling_path");
+/* What the option of a side names, NULL: it is not given. NEW is 0, BASE 1. */
+static const char *side_by_option(const ps_cli *cli, size_t side) {
+    static const char *const OF_BASE[] = {"baseline", "bp", "benchmark_profiling_path"};
+    const char *path = side == 0 ? ps_cli_text(cli, "profiling_path") : NULL;
+    for (size_t i = 0; side == 1 && path == NULL && i < PS_N(OF_BASE); i++) {
+        path = ps_cli_text(cli, OF_BASE[i]);
     }
+    return path;
+}
+
+/* A word, or what its option names; NULL: not given. */
+static const char *side_of(const ps_cli *cli, size_t side) {
+    const char *by_option = side_by_option(cli, side);
     return by_option != NULL ? by_option : ps_cli_positional(cli, side);
 }
 
 static int check_sides(ps_cli *cli) {
-    static const char *const NAMES[] = {"profiling_path", "bp", "benchmark_profiling_path"};
-    bool by_options = false;
-    for (size_t i = 0; i < PS_N(NAMES); i++) {
-        by_options = by_options || ps_cli_given(cli, NAMES[i]);
-    }
-    if (by_options && ps_cli_n_positionals(cli) > 0) {
-        return ps_cli_usage(cli, "give both sides as NEW BASE or both as -d NEW -bp BASE");
+    bool is_base_named = ps_cli_given(cli, "baseline");
+    bool is_drop_in = ps_cli_given(cli, "profiling_path") || ps_cli_given(cli, "bp") ||
+                      ps_cli_given(cli, "benchmark_profiling_path");
+    size_t n_words = ps_cli_n_positionals(cli);
+    if ((is_drop_in && n_words > 0) || (is_base_named && n_words > 1)) {
+        return ps_cli_usage(
+            cli, "give both sides as NEW BASE, as NEW --baseline BASE or as -d NEW -bp BASE");
     }
     if (side_of(cli, 0) == NULL || side_of(cli, 1) == NULL) {
         return ps_cli_usage(cli, "two captures are compared: NEW BASE, or -d NEW -bp BASE");
@@ -213,6 +220,7 @@ static const ps_option OPTIONS[] = {
                  "performance_comparison_result.xlsx in it")},
     {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
     {PS_ROW_INT(NULL, "top_num", "N", PS_IS("10"), 1, 1 << 20, "rows of each table in the text")},
+    {PS_ROW_PATH(NULL, "baseline", "BASE", PS_UNSAID, "instead of the second word, as of serve")},
     {PS_ROW_ANALYSIS(lang)},
     {.short_name = 'd',
      PS_ROW_PATH(DROP_IN, "profiling_path", "NEW", PS_UNSAID, "instead of the first word")},
