@@ -104,7 +104,7 @@ static void show_gaps(ps_report *report, const ps_report_member *m, bool before_
         char name[192];
         (void)snprintf(name, sizeof name, PS_SAY(lang, "idle %s%.140s", "空闲：%s%.140s"),
                        w->next[0] != '\0' ? PS_SAY(lang, "before ", "位于其前：")
-                                          : PS_SAY(lang, "after the last work", "最后一项工作之后"),
+                                          : PS_SAY(lang, "after the last work", "末项工作之后"),
                        w->next);
         ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
                                                               .step = w->step,
@@ -436,13 +436,13 @@ static void find_edges(ps_report *report) {
         ends ? PS_SAY(lang, "together ", "合计") : "", all.value, bubble,
         worst->has_no_ends
             ? PS_SAY(lang, " No table says how long it goes on behind its last work.",
-                     "没有表格说明最后一项工作之后还持续多久。")
+                     "没有表格说明末项工作之后还持续多久。")
             : "");
     advise_on_edges(report, worst);
     show_edge(report, worst, worst->facts->before,
               PS_SAY(lang, "before the first work", "首项工作之前"));
     show_edge(report, worst, worst->facts->after,
-              PS_SAY(lang, "after the last work", "最后一项工作之后"));
+              PS_SAY(lang, "after the last work", "末项工作之后"));
     ps_report_add_claim(report, worst, PS_RULE_BEFORE_FIRST_WORK);
 }
 

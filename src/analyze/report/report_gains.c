@@ -432,6 +432,31 @@ static void settle_gain(ps_report *report, ps_finding *f) {
 static const ps_sort_key FINDING_ORDER[] = {PS_DOWN(ps_finding, gain_ns), PS_UP(ps_finding, rule),
                                             PS_UP(ps_finding, first_evidence)};
 
+static bool names_who_is_slow(const ps_finding *f) {
+    return f->rule == PS_RULE_STAGE_IMBALANCE || ps_rule_of(f->rule)->time == PS_TIME_OF_RANK;
+}
+
+static bool is_about_waiting(const ps_finding *f) {
+    const ps_rule *rule = ps_rule_of(f->rule);
+    return rule->time == PS_TIME_BUBBLE && rule->frees == PS_FREES_NONE;
+}
+
+/* Who is slow stands before those that wait, for what they wait is made by it: where its gain is at least half of theirs. */
+static void put_slow_first(ps_findings *list) {
+    for (size_t i = 0; i < list->n; i++) {
+        ps_finding f = list->all[i];
+        size_t to = 0;
+        while (to < i && !(is_about_waiting(&list->all[to]) &&
+                           f.gain_ns >= list->all[to].gain_ns - f.gain_ns)) {
+            to++;
+        }
+        if (f.gain_ns > 0 && names_who_is_slow(&f) && to < i) {
+            memmove(&list->all[to + 1], &list->all[to], (i - to) * sizeof f);
+            list->all[to] = f;
+        }
+    }
+}
+
 /* --- time that several findings count --------------------------------------------------------------------------------- */
 
 /* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
@@ -679,6 +704,7 @@ void ps_report_bound_gains(ps_report *report) {
         say_absorbed(report, &f->all[i]);
     }
     ps_sort_by(f->all, f->n, sizeof *f->all, PS_KEYS(FINDING_ORDER));
+    put_slow_first(f);
     for (size_t i = 0; i < f->n; i++) {
         tell_shared(report, i);
     }

@@ -74,8 +74,8 @@ bool ps_report_all_absorb(const ps_report *report);
 /* own(r): what the device of the rank does itself in a step; it takes that long whatever the others do. */
 int64_t ps_report_own_ns(const ps_report_member *m);
 
-/* Bounds the gains of all findings, says in their texts which rank bounds them, and sorts: the largest gain first, then those
- * without a gain in the order of their sections. Then tells each finding which of those before it counts the same time.
+/* Bounds the gains of all findings, says in their texts which rank bounds them, and sorts: the largest gain first, who is slow before those that
+ * wait, then those without a gain in the order of their sections. Then tells each finding which of those before it counts the same time.
  * Memory that runs out is noted in report->findings.failed. */
 void ps_report_bound_gains(ps_report *report);
 

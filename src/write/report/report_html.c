@@ -50,7 +50,7 @@ static void put_bar(page *p, const ps_table *t, size_t row, int64_t longest_ns) 
                          bubble, longest_ns);
     put_report_html_part(p, "f", PS_SAY(p->view->lang, "free", "空闲"),
                          at_least_0(ps_view_int(t, row, "free") - bubble), longest_ns);
-    put_report_html_part(p, "b", PS_SAY(p->view->lang, "after the last work", "最后一项工作之后"),
+    put_report_html_part(p, "b", PS_SAY(p->view->lang, "after the last work", "末项工作之后"),
                          ps_view_int(t, row, "after"), longest_ns);
     ps_buf_add_str(p->html.out, "</div></td>");
 }

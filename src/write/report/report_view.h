@@ -53,7 +53,7 @@ void ps_view_steps(const ps_report_view *view, char out[PS_STEPS_TEXT]);
 enum { PS_PERIOD_TEXT = 64 };
 void ps_view_period(const ps_report_view *view, char out[PS_PERIOD_TEXT]);
 
-/* The order of all three: the verdict, the findings (the largest gain first) with their evidence, rule and what to try, then what was
+/* The order of all three: the verdict, the findings with their evidence, rule and what to try, then what was
  * not judged, where a step goes, the kernels, the chart. At most style->width columns; of more lines than style->max_lines the last
  * findings are a line each, all but the first. Appends; PS_NOMEM only. */
 PS_MUST_USE ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *style,
@@ -78,13 +78,13 @@ const char *ps_view_severity(const ps_report_view *view, size_t row);
 const char *ps_view_no_overview(const ps_report_view *view);
 
 /* What stands above the findings. */
-#define PS_GAINS_SAID(lang)                                                                                                                          \
-    PS_SAY(                                                                                                                                          \
-        lang,                                                                                                                                        \
-        "Findings, the largest gain first. A gain is what a step would save at most if that "                                                        \
-        "cause went away, bounded by what every rank still has to do itself, or what a replay "                                                      \
-        "without it gives (replayed); gains do not add up.",                                                                                         \
-        "各项发现，收益最大者在前。收益是该原因消失后每个 step 最多可省的时间，以每个 rank 自身仍需完成的" \
+#define PS_GAINS_SAID(lang)                                                                                                                                                  \
+    PS_SAY(                                                                                                                                                                  \
+        lang,                                                                                                                                                                \
+        "Findings, the largest gain first, who is slow before those that wait. A gain is what a step would save at most if that "                                            \
+        "cause went away, bounded by what every rank still has to do itself, or what a replay "                                                                              \
+        "without it gives (replayed); gains do not add up.",                                                                                                                 \
+        "各项发现，收益最大者在前，慢者先于等待者。收益是该原因消失后每个 step 最多可省的时间，以每个 rank 自身仍需完成的" \
         "工作为界，或为不含该原因的仿真结果（仿真）；收益不可相加。")
 
 #define PS_SHARED_TEXT 400
