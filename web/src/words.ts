@@ -607,6 +607,7 @@ const WORDS = {
   "summary.group": ["Rank group", "Rank 组"],
   "summary.stage-n": ["stage {0}", "阶段 {0}"],
   "summary.stage-of": ["stage of ranks {0}", "rank {0} 的阶段"],
+  "summary.stage-most": ["{0}, largest of its ranks", "{0}（各 rank 的最大值）"],
   "summary.order": ["Order by", "排序"],
   "summary.by-rank": ["rank", "rank"],
   "summary.fold": ["Fold", "折叠"],
@@ -1147,7 +1148,7 @@ const COLUMNS: Record<string, string> = {
 /** Cells that are words of the program, in Chinese: those that name a part of a step (OverallCompare), and curves of memory. */
 // prettier-ignore
 const STEP_PARTS: Record<string, string> = {
-  step: "step", "step to its last work": "step（至最后一项工作）", "before the first work": "首项工作之前", computing: "计算", communication: "通信",
+  step: "step", "step to its last work": "step（至末项工作）", "before the first work": "首项工作之前", computing: "计算", communication: "通信",
   "not overlapped": "未掩盖", "waiting to receive": "等待接收", free: "空闲", "after the last work": "末项工作之后", copies: "拷贝",
   attention: "注意力", "attention backward": "注意力反向", "matrix products": "矩阵乘", convolution: "卷积", embedding: "嵌入", "moving data": "数据搬运",
   "other vector work": "其他向量计算",

@@ -178,6 +178,9 @@ void test("ranks beside one another: where each is, and what its step lost", () 
   const unplaced = ranksBeside(overview([[1, 5, 5, 100, 90, null]]), base, new Map(), new Map());
   assert.ok(!unplaced.columns.some(([name]) => name === "stage"), "nobody knows the stages");
   assert.equal(stagesOf(unplaced).size, 0);
+  const alone = overview([[0, 5, 5, 100, 90, 0]]);
+  const single = ranksBeside(alone, alone, new Map(), new Map());
+  assert.ok(!single.columns.some(([name]) => name === "stage"), "one stage tells nothing");
 });
 
 void test("a step of a rank is the mean of those that it has", () => {

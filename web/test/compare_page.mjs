@@ -68,7 +68,9 @@ const shot = async (page, name) => {
     .first()
     .dblclick();
   // The slice is seen in its length, with what is known of it.
-  await page.waitForFunction(() => /tab=timeline/.test(location.hash) && /tl\.sel=/.test(location.hash));
+  await page.waitForFunction(
+    () => /tab=timeline/.test(location.hash) && /tl\.sel=/.test(location.hash),
+  );
   await page.locator("[role=tab][aria-selected=true]", { hasText: "Slice Detail" }).waitFor();
   await page.waitForFunction(async () => {
     const said = new URLSearchParams(location.hash.slice(1));
@@ -91,7 +93,11 @@ const shot = async (page, name) => {
   ]) {
     const grid = page.locator(`#page-compare [role=grid][aria-label="${side}: receive"]`);
     await grid.waitFor();
-    assert.equal(Number(await grid.getAttribute("aria-rowcount")) - 1, calls * 4, "2 ranks, 2 steps");
+    assert.equal(
+      Number(await grid.getAttribute("aria-rowcount")) - 1,
+      calls * 4,
+      "2 ranks, 2 steps",
+    );
     // They are brought into sight.
     const seen = await grid.boundingBox();
     assert.ok(seen.y + 60 < 900, `${side}: at ${seen.y}`);

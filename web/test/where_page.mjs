@@ -177,6 +177,11 @@ const hashOf = (page) =>
     first.filter((text) => /^\d+$/.test(text)),
     ["8", "9", "10", "11"],
   );
+  const stages = first.filter((text) => text.startsWith("stage "));
+  assert.ok(
+    stages.length > 0 && stages.every((s) => s.endsWith(", largest of its ranks")),
+    `${first}`,
+  );
   await page.locator("#where input[placeholder='pp=2 dp=0-3']").fill("pp=");
   assert.equal(await page.locator("#where input.wrong").count(), 1);
   await page.close();

@@ -148,7 +148,7 @@ export function ranksBeside(
   const more = (at: number, a: Cell[], b: Cell[]): number =>
     Number(b[at] ?? 0) - Number(a[at] ?? 0);
   rows.sort((a, b) => more(5, a, b) || more(4, a, b) || Number(a[0]) - Number(b[0]));
-  const isPlaced = rows.some((row) => row[1] !== null);
+  const isPlaced = new Set(rows.map((row) => row[1])).size > 1; // one stage is none
   const columns: Table["columns"] = [
     ["rank", "int", "", false],
     ["stage", "int", "", false],

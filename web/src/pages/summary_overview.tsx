@@ -323,13 +323,17 @@ const knownOf = (entries: readonly Entry[]): Indicator[] =>
       entries.some((e) => e.values[i] !== null),
   );
 
-/** Stages are called as on all pages; one whose number nobody knows by its ranks. */
+/** Stages are called as on all pages; one whose number nobody knows by its ranks. What its figures are stands behind the name: each is that
+ * of another rank, and they need not add up. */
 const nameOf = (e: Entry): string =>
   e.type === "rank"
     ? e.index
-    : e.pp !== null
-      ? t("summary.stage-n", e.pp)
-      : t("summary.stage-of", e.index.replace(/[()]/g, "").replace(/,/g, t("frame.comma")));
+    : t(
+        "summary.stage-most",
+        e.pp !== null
+          ? t("summary.stage-n", e.pp)
+          : t("summary.stage-of", e.index.replace(/[()]/g, "").replace(/,/g, t("frame.comma"))),
+      );
 
 function tableOf(entries: Entry[], known: readonly Indicator[], step: string | null): Table {
   const ratio = (part_: number | null, v: Values): number | null =>

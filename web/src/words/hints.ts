@@ -58,6 +58,10 @@ const COLUMN_HINTS: Readonly<Record<string, Said>> = {
   "communication_time.synchronization ratio": ["Synchronization / (synchronization + transit)", "同步 /（同步 + 传输）"],
   "communication_time.wait ratio": ["Wait / (wait + transit)", "等待 /（等待 + 传输）"],
 
+  // --- communication ---
+  "src rank": ["The rank that sends, by its number in the job; equal to the destination where a rank copies within itself", "发送方 rank 在作业中的编号；与目的 rank 相同时为 rank 内部拷贝"],
+  "dst rank": ["The rank that receives, by its number in the job", "接收方 rank 在作业中的编号"],
+
   // --- findings ---
   value: ["The figure that the rule looks at", "规则所看的数值"],
   threshold: ["The rule fires above it (for some, below it)", "超过（部分规则为低于）该值即触发"],
@@ -72,7 +76,7 @@ const ROW_HINTS: Readonly<Record<string, Said>> = {
   "After the last work": ["From the last work of a step on the device to the end of its window", "从设备上末项工作到 step 窗口结束"],
   "E2E": ["What the steps take of the device: the sum of the rows above", "各 step 占用设备的时间：上方各行之和"],
   "Transmit": ["Of communication that nothing hides: some plane runs a task that is no wait", "未掩盖通信中至少一个 plane 在执行非等待任务"],
-  "Only waiting": ["Of communication that nothing hides: no plane transmits, some wait. The Communication page has the profiler's Wait, which is of one plane, hidden or not", "未掩盖通信中没有 plane 在传输、至少一个在等待。通信页的“等待”由采集工具统计，取一个 plane，无论是否被掩盖"],
+  "Only waiting": ["Of communication that nothing hides: no plane transmits, some wait. The Communication page has the profiler's Wait, which is of one plane, hidden or not; where the profiler says none, the time until the last of a collective or the send began, without the microseconds that its signal takes", "未掩盖通信中没有 plane 在传输、至少一个在等待。通信页的“等待”由采集工具统计，取一个 plane，无论是否被掩盖；采集工具未给出时，为集合通信最后一方或 send 开始之前的时间，不含信号传递的数微秒"],
   "No task": ["Of communication that nothing hides: no plane runs a task", "未掩盖通信中没有任何 plane 在执行任务"],
 };
 const OF_ROWS = ["overall", "overlap_sum"];
