@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/comm/comm_waits.h"
 #include "analyze/derived/derived.h"
 #include "analyze/derived/rank_facts.h"
 #include "analyze/rank/links.h"
@@ -83,7 +84,8 @@ static ps_comm_part *new_part(const ps_map_input *in, ps_err *err) {
     return part;
 }
 
-static_assert((PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS) < PS_N_COMM_SLOTS,
+static_assert((PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS | PS_COMM_TASK_TIMES) <
+                  PS_N_COMM_SLOTS,
               "a slot for each set of tables");
 
 static ps_comm_part *kept_part(const ps_map_input *in, uint32_t tables) {
@@ -126,6 +128,24 @@ ps_code ps_comm_part_whole(const ps_map_input *in, ps_comm_part **out, ps_err *e
     return *out != NULL ? PS_OK : PS_NOMEM;
 }
 
+static ps_code read_task_times(const ps_map_input *in, ps_comm_part *part, ps_err *err) {
+    const ps_comm_list *list = &part->list;
+    const ps_intervals nothing = {0}; /* hidden or not: nobody asks which */
+    ps_comm_waits waits;
+    ps_code code = ps_comm_waits_measure(in->trace, list, &nothing, &waits, err);
+    if (code == PS_OK) {
+        part->task_times = ps_arena_alloc(&part->arena, list->n * sizeof *part->task_times);
+        code = part->task_times != NULL ? PS_OK : ps_fail_nomem(err);
+    }
+    for (size_t i = 0; code == PS_OK && i < list->n; i++) {
+        const ps_comm_op_waits *op = &waits.ops[i];
+        part->task_times[i] = op->has_tasks ? (ps_comm_task_times){op->transfer_ns, op->wait_ns}
+                                            : (ps_comm_task_times){-1, -1};
+    }
+    ps_comm_waits_fini(&waits);
+    return code;
+}
+
 static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *err) {
     ps_comm_part *base = base_part(in, err);
     ps_comm_part *kept = base != NULL ? kept_part(in, tables) : NULL;
@@ -138,7 +158,11 @@ static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *
     part->groups = base->groups;
     part->n_groups = base->n_groups;
     base->n_users++;
-    if (ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err) == PS_OK) {
+    ps_code code = ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err);
+    if (code == PS_OK && (tables & PS_COMM_TASK_TIMES) != 0 && part->tables.n_times == 0) {
+        code = read_task_times(in, part, err);
+    }
+    if (code == PS_OK) {
         return keep_part(in, tables, part);
     }
     ps_comm_part_free(part);
@@ -238,10 +262,22 @@ static ps_comm_part *visit_part(ps_archive *a, void **part) {
     return is_first ? x : NULL;
 }
 
+static void task_times_archive(ps_archive *a, void *times) {
+    ps_comm_task_times *x = times;
+    PS_ARCHIVE(a, x, transfer_ns, wait_ns);
+}
+
 static void part_members(ps_archive *a, ps_comm_part *x) {
     ps_comm_tables_archive(a, &x->tables);
     ps_arena *before = ps_archive_use_arena(a, &x->arena);
+    size_t n = x->task_times != NULL ? x->list.n : 0;
     PS_ARCHIVE_IN_ARENA(a, x, groups, n_groups, comm_group_archive);
+    ps_archive_in_arena(a, "task_times", &x->task_times, &n, sizeof *x->task_times,
+                        task_times_archive);
+    if (ps_archive_is_reading(a) && x->task_times != NULL && n != x->list.n) {
+        x->task_times = NULL;
+        ps_archive_refuse(a, "task_times");
+    }
     (void)ps_archive_use_arena(a, before);
     PS_ARCHIVE(a, x, has_steps);
 }

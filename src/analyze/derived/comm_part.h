@@ -22,13 +22,22 @@ typedef struct ps_comm_group {
     ps_int_runs ranks; /* global, in the order of their places; empty: not said */
 } ps_comm_group;
 
+/* What the time of an operator was made of, by its tasks (comm_waits.h), hidden or not; the rest of it no task ran. */
+typedef struct ps_comm_task_times {
+    int64_t transfer_ns, wait_ns; /* -1: it has no task */
+} ps_comm_task_times;
+
+/* To be read with the tables: `task_times`, where the profiler has no times of its own. */
+enum { PS_COMM_TASK_TIMES = PS_COMM_LINKS << 1 };
+
 /* Analyses of a run share them: not to be changed, but for the pool of the tables. */
 typedef struct ps_comm_part {
     ps_comm_list list;
     struct ps_comm_part *list_of; /* whose list and groups they are, NULL: its own */
     ps_comm_tables tables;
-    size_t n_users;        /* who will free it */
-    ps_comm_group *groups; /* in the order of the metadata */
+    ps_comm_task_times *task_times; /* [list.n], or NULL */
+    size_t n_users;                 /* who will free it */
+    ps_comm_group *groups;          /* in the order of the metadata */
     size_t n_groups;
     bool has_steps;
     ps_arena arena;
@@ -40,7 +49,7 @@ typedef struct ps_comm_part {
 
 enum { PS_COMM_KEY_SIZE = 24 }; /* room for the decimal digits of a hash */
 
-/* Operators, of `tables` (ps_comm_table bits) those that are there, and groups, with opts->step_id only of that step.
+/* Operators, of `tables` (ps_comm_table bits, PS_COMM_TASK_TIMES) those that are there, and groups, with opts->step_id only of that step.
  * PS_NOTHING with a sentence when the rank has neither an operator nor any of `tables`, or no such step. The caller
  * frees it with ps_comm_part_free(), also after a failure when *out is not NULL. */
 PS_MUST_USE ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part **out,

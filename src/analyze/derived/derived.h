@@ -40,7 +40,7 @@ typedef struct ps_derived_slot {
 
 enum {
     PS_SLOT_COMM = 0, /* ps_comm_part_read(): a slot for each set of tables */
-    PS_N_COMM_SLOTS = 8,
+    PS_N_COMM_SLOTS = 16,
     PS_SLOT_FACTS = PS_SLOT_COMM + PS_N_COMM_SLOTS, /* ps_rank_facts_of() */
     PS_N_SLOTS
 };

@@ -1,8 +1,8 @@
 /* communication_time_sum: elapsed, transit and wait times of every operator, and what each transport carried, of all ranks
  * in one table, with totals for each rank, step and communicator. communication_time is the same under its older name.
  *
- * Ranks whose profile has no such statistics give what the operators themselves tell: elapsed times, and how long each
- * waited for the last one of its collective to begin, or as a receive for its send. */
+ * Ranks whose profile has no such statistics give what the operators themselves tell: elapsed times, and what these were made of by their
+ * tasks; where there are none, how long each waited for the last one of its collective to begin, or as a receive for its send. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "analyze/modes/communication_group_map.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 
 /* --- columns -------------------------------------------------------------------------------------------------- */
 
@@ -143,7 +144,7 @@ static bool add_statistics(ps_table *t, totals *sums, const ps_comm_tables *from
     return ok;
 }
 
-/* --- what the operators tell ------------------------------------------------------------------------------------ */
+/* --- what the operators and their tasks tell -------------------------------------------------------------------- */
 
 /* waits[rank][op] in ns, -1 unknown; in one block. */
 typedef struct waits {
@@ -205,6 +206,20 @@ static void step_name(const ps_comm_part *part, int64_t step, char *out, size_t 
     (void)snprintf(out, size, is_known ? "step%lld" : "step", (long long)step);
 }
 
+/* By the tasks of the operator; where it has none, only for how long it waited for others may be known. */
+static void split_time(const ps_comm_part *part, size_t op, int64_t others_ns, time_row *out) {
+    const ps_comm_task_times *tasks = part->task_times != NULL ? &part->task_times[op] : NULL;
+    int64_t rest_ns = ps_comm_op_ns(&part->list.ops[op]);
+    out->transit = out->idle = (double)NAN;
+    out->wait = others_ns >= 0 ? (double)others_ns / 1e6 : (double)NAN;
+    if (tasks != NULL && tasks->wait_ns >= 0) {
+        rest_ns -= ps_i64_plus(tasks->transfer_ns, tasks->wait_ns);
+        out->transit = (double)tasks->transfer_ns / 1e6;
+        out->wait = (double)tasks->wait_ns / 1e6;
+        out->idle = rest_ns > 0 ? (double)rest_ns / 1e6 : 0;
+    }
+}
+
 /* Texts of rows must live as long as the totals: they are kept in the part's own pool of statistics. */
 static bool add_comm_time_operators(ps_table *t, totals *sums, ps_comm_part *part,
                                     const int64_t *wait_ns, int64_t rank) {
@@ -220,17 +235,14 @@ static bool add_comm_time_operators(ps_table *t, totals *sums, ps_comm_part *par
         if (ps_str_is_none(step) || ps_str_is_none(group)) {
             return false;
         }
-        double unknown = (double)NAN;
         time_row m = {.step = ps_strpool_get(pool, step),
                       .op = ps_comm_text(&part->list, op->name),
                       .group = ps_strpool_get(pool, group),
                       .rank = rank,
                       .start_us = (double)op->start_ns / 1e3,
-                      .elapsed = (double)(op->end_ns - op->start_ns) / 1e6,
-                      .transit = unknown,
-                      .wait = wait_ns[i] >= 0 ? (double)wait_ns[i] / 1e6 : unknown,
-                      .synchronization = unknown,
-                      .idle = unknown};
+                      .elapsed = (double)ps_comm_op_ns(op) / 1e6,
+                      .synchronization = (double)NAN};
+        split_time(part, i, wait_ns != NULL ? wait_ns[i] : -1, &m);
         ok = add_comm_time(t, sums, (uint64_t)step.id << 32 | group.id, &m);
     }
     return ok;
@@ -240,6 +252,15 @@ static bool lacks_statistics(const ps_comm_part *part) {
     return part->tables.n_times == 0 && part->list.n > 0;
 }
 
+/* Of some operator. */
+static bool lacks_tasks(const ps_comm_part *part) {
+    bool lacks = part->task_times == NULL;
+    for (size_t i = 0; !lacks && i < part->list.n; i++) {
+        lacks = part->task_times[i].wait_ns < 0;
+    }
+    return lacks;
+}
+
 static ps_code give_times(const ps_reduce_input *in, const ps_comm_list *const *lists,
                           ps_err *err) {
     ps_table *t = ps_table_new("ClusterCommunicationTime", "", PS_COLUMNS(TIME_COLUMNS));
@@ -247,7 +268,7 @@ static ps_code give_times(const ps_reduce_input *in, const ps_comm_list *const *
     bool needs_waits = false;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_comm_part *part = in->partials[r];
-        needs_waits = needs_waits || (part != NULL && lacks_statistics(part));
+        needs_waits = needs_waits || (part != NULL && lacks_statistics(part) && lacks_tasks(part));
     }
     ps_code code = needs_waits ? find_waits(in, lists, &w, err) : PS_OK;
     bool ok = true;
@@ -258,7 +279,7 @@ static ps_code give_times(const ps_reduce_input *in, const ps_comm_list *const *
         int64_t rank = in->ranks[r].rank;
         if (part != NULL && lacks_statistics(part)) {
             ps_diag_add(in->diags[r], PS_ODD_COMM_STATISTICS, "rank %lld", (long long)rank);
-            ok = add_comm_time_operators(t, &sums, part, w.of_rank[r], rank);
+            ok = add_comm_time_operators(t, &sums, part, needs_waits ? w.of_rank[r] : NULL, rank);
         } else if (part != NULL) {
             ok = add_statistics(t, &sums, &part->tables, rank);
         }
@@ -427,7 +448,7 @@ static void give_bandwidths(const ps_reduce_input *in) {
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_comm_time(const ps_map_input *in, void **out, ps_err *err) {
-    return ps_comm_part_map(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS, out, err);
+    return ps_comm_part_map(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_TASK_TIMES, out, err);
 }
 
 static ps_code reduce_comm_time(const ps_reduce_input *in, void **shared, ps_err *err) {

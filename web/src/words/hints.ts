@@ -51,9 +51,9 @@ const COLUMN_HINTS: Readonly<Record<string, Said>> = {
 
   // --- communication (docs/modes/communication_time_sum.md) ---
   "communication_time.elapsed": ["From the start to the end of the operators", "算子从开始到结束的时间"],
-  "communication_time.transit": ["As the profiler counts it, of one plane of each operator", "由采集工具统计，取每个算子的一个 plane"],
+  "communication_time.transit": ["As the profiler counts it, of one plane of each operator; where it has no statistics, while some plane transmits", "由采集工具统计，取每个算子的一个 plane；没有统计时取至少一个 plane 在传输的时间"],
   "communication_time.synchronization": ["The first wait of each operator: somebody came late", "每个算子的首次等待：有 rank 迟到"],
-  "communication_time.wait": ["As the profiler counts it: waits of one plane of each operator, hidden or not. Overall metrics say Only waiting of what nothing hides", "由采集工具统计：每个算子一个 plane 的等待，无论是否被掩盖。总体指标中的 Only waiting 只计未掩盖部分"],
+  "communication_time.wait": ["As the profiler counts it: waits of one plane of each operator, hidden or not; where it has no statistics, while no plane transmits and some wait, and without tasks the time until the last of a collective or the send began. Overall metrics say Only waiting of what nothing hides", "由采集工具统计：每个算子一个 plane 的等待，无论是否被掩盖；没有统计时取没有 plane 在传输、至少一个在等待的时间，没有任务时取集合通信最后一方或 send 开始之前的时间。总体指标中的 Only waiting 只计未掩盖部分"],
   "communication_time.rest": ["What is neither transit nor wait in that plane; others may work or wait then. It is not free time of the device", "该 plane 中既非传输也非等待的时间，其他 plane 可能在工作或等待；不是设备空闲时间"],
   "communication_time.synchronization ratio": ["Synchronization / (synchronization + transit)", "同步 /（同步 + 传输）"],
   "communication_time.wait ratio": ["Wait / (wait + transit)", "等待 /（等待 + 传输）"],
@@ -76,7 +76,7 @@ const ROW_HINTS: Readonly<Record<string, Said>> = {
   "After the last work": ["From the last work of a step on the device to the end of its window", "从设备上末项工作到 step 窗口结束"],
   "E2E": ["What the steps take of the device: the sum of the rows above", "各 step 占用设备的时间：上方各行之和"],
   "Transmit": ["Of communication that nothing hides: some plane runs a task that is no wait", "未掩盖通信中至少一个 plane 在执行非等待任务"],
-  "Only waiting": ["Of communication that nothing hides: no plane transmits, some wait. The Communication page has the profiler's Wait, which is of one plane, hidden or not; where the profiler says none, the time until the last of a collective or the send began, without the microseconds that its signal takes", "未掩盖通信中没有 plane 在传输、至少一个在等待。通信页的“等待”由采集工具统计，取一个 plane，无论是否被掩盖；采集工具未给出时，为集合通信最后一方或 send 开始之前的时间，不含信号传递的数微秒"],
+  "Only waiting": ["Of communication that nothing hides: no plane transmits, some wait. The Communication page has the profiler's Wait, which is of one plane; where the profiler has no statistics it counts as here. There it is hidden or not", "未掩盖通信中没有 plane 在传输、至少一个在等待。通信页的“等待”由采集工具统计，取一个 plane；采集工具没有统计时与此处相同。通信页无论是否被掩盖均计入"],
   "No task": ["Of communication that nothing hides: no plane runs a task", "未掩盖通信中没有任何 plane 在执行任务"],
 };
 const OF_ROWS = ["overall", "overlap_sum"];
