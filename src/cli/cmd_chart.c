@@ -145,7 +145,7 @@ static const ps_option OPTIONS[] = {
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID, PS_CHART_FILE_HELP)},
     {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
     {PS_ROW_INT(NULL, "step", "N", PS_SHOWN("the first full one"), 0, INT64_MAX, "step to draw")},
-    {PS_ROW_INT(NULL, "pipeline", "N", PS_SHOWN("the first"), 0, INT32_MAX, "pipeline to draw")},
+    {PS_ROW_INT(NULL, "pipeline", "N", PS_SHOWN("the longest"), 0, INT32_MAX, "pipeline to draw")},
     {PS_ROW_TEXT(NULL, "against", "SCHEDULE", PS_UNSAID,
                  "draw the theory of this schedule below the measured step")},
     PS_ALL_ROWS_OPTION,

@@ -648,7 +648,7 @@ test("what the address says of the pipeline holds for a chart that the timeline 
     [1, 2].flatMap((step) => [0, 1].map((r) => ({ rank: r, step, start: step, end: step + 1 }))),
     ranks,
   );
-  loaded.set({ chart, tables: [], view: { step: 1, pipeline: 0 }, places: [] });
+  loaded.set({ chart, tables: [], view: { step: 1, pipeline: 0, longest: [] }, places: [] });
   writeState({ step: "2", pipeline: "1", window: "10,20" });
   assert.deepEqual(choice.get(), { step: 2, pipeline: 1, byPhase: false });
   assert.deepEqual(wantedWindow.get(), { from: 10, to: 20 });

@@ -9,6 +9,7 @@ import { everyNth } from "../src/base/pen";
 import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
+import { ENGLISH, longestText } from "../src/pipeline/texts";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
 import { opOf } from "../src/pages/pipeline_jump";
@@ -53,6 +54,14 @@ test("names of a picture are shortened together", () => {
   assert.equal(choice.first(1), 1);
   choice.count(0, ["7", "7"], 1, width);
   assert.equal(choice.first(0), 0, "what has room has its name, however many have none");
+});
+
+test("a pipeline that makes its step as long as it is is said to", () => {
+  const longest: [number, number, number][] = [[1, 2, 4]];
+  assert.equal(longestText(longest, 1, 2, ENGLISH), ", the longest of 4");
+  assert.equal(longestText(longest, 2, 2, ENGLISH), "");
+  assert.equal(longestText(longest, 1, 0, ENGLISH), "");
+  assert.equal(longestText(longest, null, 2, ENGLISH), "");
 });
 
 test("columns: varints beyond 32 bits and signs", () => {

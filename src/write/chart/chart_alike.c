@@ -242,15 +242,7 @@ static bool take_shown(const ps_chart *chart, ps_chart_alike *out) {
     return out->chart != NULL;
 }
 
-static int32_t pipeline_of_most(const ps_chart_alike *alike) {
-    const ps_alike_pipeline *best = &alike->pipelines[0];
-    for (size_t k = 1; k < alike->n_shown; k++) {
-        best = alike->pipelines[k].n > best->n ? &alike->pipelines[k] : best;
-    }
-    return best->pipeline;
-}
-
-ps_code ps_chart_alike_find(const ps_chart *chart, int32_t *pipeline, ps_chart_alike *out,
+ps_code ps_chart_alike_find(const ps_chart *chart, int32_t pipeline, ps_chart_alike *out,
                             ps_err *err) {
     *out = (ps_chart_alike){0};
     if (chart->n_ranks <= PS_ALIKE_RANKS || chart->n_figures == 0) {
@@ -261,8 +253,7 @@ ps_code ps_chart_alike_find(const ps_chart *chart, int32_t *pipeline, ps_chart_a
     bool ok = t != NULL;
     ps_fold_kinds kinds = ok ? ps_fold_kinds_of(t, most_lines(&lay)) : (ps_fold_kinds){0};
     if (ok && kinds.n > 0) {
-        ok = tell_kinds(&kinds, most_lines(&lay), t, *pipeline, out) && take_shown(chart, out);
-        *pipeline = ok && *pipeline < 0 ? pipeline_of_most(out) : *pipeline;
+        ok = tell_kinds(&kinds, most_lines(&lay), t, pipeline, out) && take_shown(chart, out);
     }
     ps_fold_kinds_fini(&kinds);
     ps_table_free(t);

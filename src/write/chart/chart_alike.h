@@ -33,8 +33,8 @@ typedef struct ps_chart_alike {
     ps_arena arena;     /* texts */
 } ps_chart_alike;
 
-/* *pipeline, when it is not -1, is shown for those that it is alike to; else the one that stands for most is chosen. End with ps_chart_alike_fini(). */
-PS_MUST_USE ps_code ps_chart_alike_find(const ps_chart *chart, int32_t *pipeline,
+/* `pipeline` is shown for those that it is alike to. End with ps_chart_alike_fini(). */
+PS_MUST_USE ps_code ps_chart_alike_find(const ps_chart *chart, int32_t pipeline,
                                         ps_chart_alike *out, ps_err *err);
 void ps_chart_alike_fini(ps_chart_alike *alike);
 

@@ -90,19 +90,14 @@ static ps_code put_page(const ps_chart_page *page, ps_buf *out, ps_err *err) {
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
 
-/* What is asked for is there or is said not to be, before anything stands for it. */
+/* The pipeline that is shown first stands for those that it is alike to. */
 static ps_code choose_shown(ps_chart_page *page, bool every_rank, ps_chart_alike *alike,
                             ps_err *err) {
-    int32_t shown = page->pipeline;
     ps_code code = ps_chart_choose(page->chart, &page->step, &page->pipeline, err);
     if (code == PS_OK && !every_rank) {
-        code = ps_chart_alike_find(page->chart, &shown, alike, err);
+        code = ps_chart_alike_find(page->chart, page->pipeline, alike, err);
     }
-    if (code == PS_OK && alike->chart != NULL) {
-        page->alike = alike;
-        page->pipeline = shown;
-        code = ps_chart_choose(alike->chart, &page->step, &page->pipeline, err);
-    }
+    page->alike = alike->chart != NULL ? alike : NULL;
     return code;
 }
 

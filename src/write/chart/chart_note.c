@@ -53,14 +53,6 @@ static void add_unlike_step(ps_buf *out, const ps_chart *chart, const ps_chart_g
     ps_free(times);
 }
 
-static int32_t lowest_pipeline(const ps_chart *chart) {
-    int32_t lowest = INT32_MAX;
-    for (size_t r = 0; r < chart->n_ranks; r++) {
-        lowest = chart->ranks[r].pipeline < lowest ? chart->ranks[r].pipeline : lowest;
-    }
-    return lowest;
-}
-
 void ps_chart_note(const ps_chart *chart, int64_t step, int32_t pipeline, ps_buf *out) {
     ps_chart_groups groups;
     bool ok = ps_chart_groups_init(&groups, chart);
@@ -82,11 +74,24 @@ void ps_chart_note(const ps_chart *chart, int64_t step, int32_t pipeline, ps_buf
             groups.n_steps, groups.n_steps == 1 ? "" : "s", n_pipelines,
             n_pipelines == 1 ? "" : "s");
     }
-    if (ok) {
-        add_unlike_step(out, chart, &groups, step,
-                        pipeline < 0 ? lowest_pipeline(chart) : pipeline);
+    if (ok && ps_chart_choose(chart, &step, &pipeline, NULL) == PS_OK) {
+        add_unlike_step(out, chart, &groups, step, pipeline);
     }
     ps_chart_groups_fini(&groups);
+}
+
+/* --- which pipeline ---------------------------------------------------------------------------------------------- */
+
+void ps_chart_say_pipeline(const ps_rows *rows, ps_buf *out) {
+    const ps_lang lang = rows->chart->lang;
+    if (rows->is_longest) {
+        ps_buf_addf(out,
+                    PS_SAY(lang, "pipeline %d, the longest of %zu",
+                           "流水线 %d（%zu 条流水线中最长的一条）"),
+                    (int)rows->pipeline, rows->n_pipelines);
+    } else {
+        ps_buf_addf(out, PS_SAY(lang, "pipeline %d", "流水线 %d"), (int)rows->pipeline);
+    }
 }
 
 /* --- numbers on blocks ------------------------------------------------------------------------------------------ */

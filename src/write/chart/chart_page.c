@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "model/lacks.h"
 #include "model/table_fold.h"
 #include "write/chart/chart_json.h"
@@ -200,16 +201,46 @@ static void put_page_tables(ps_json *j, const ps_chart_page *page) {
     ps_json_close(j);
 }
 
+/* "longest":[[step,pipeline,of how many],...]: of the steps that one pipeline makes as long as they are. */
+static ps_code put_longest(const ps_chart *chart, ps_json *j, ps_err *err) {
+    ps_chart_window *windows = NULL;
+    size_t n = 0;
+    ps_code code = ps_chart_windows(chart, &windows, &n, err);
+    if (code == PS_OK) {
+        ps_chart_windows_by_step(windows, n);
+    }
+    ps_json_key_array(j, "longest");
+    for (size_t i = 0, stop = 0; i < n; i = stop) {
+        while (stop < n && windows[stop].step == windows[i].step) {
+            stop++;
+        }
+        size_t of = 0;
+        int32_t longest = ps_longest_pipeline(&windows[i], stop - i, windows[i].step, &of);
+        if (longest >= 0) {
+            ps_json_array(j);
+            ps_json_int(j, windows[i].step);
+            ps_json_int(j, longest);
+            ps_json_uint(j, of);
+            ps_json_close(j);
+        }
+    }
+    ps_json_close(j);
+    ps_free(windows);
+    return code;
+}
+
 ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
     ps_json_key_object(j, "view");
     ps_json_key_int(j, "step", page->step);
     ps_json_key_int(j, "pipeline", page->pipeline);
+    ps_code code = put_longest(page->chart, j, err);
     ps_json_close(j);
     ps_json_line(j, 0);
     ps_json_key(j, "chart");
     ps_json_value(j);
-    ps_code code =
-        ps_chart_pack(page->alike != NULL ? page->alike->chart : page->chart, j->out, err);
+    code = code == PS_OK
+               ? ps_chart_pack(page->alike != NULL ? page->alike->chart : page->chart, j->out, err)
+               : code;
     if (code == PS_OK && page->against != NULL) {
         ps_json_line(j, 0);
         ps_json_key(j, "against");

@@ -10,6 +10,7 @@
 #include "base/runs.h"
 #include "base/sort.h"
 #include "model/chart_groups.h"
+#include "model/table_fold.h"
 #include "write/out/writers.h"
 
 /* Below 14 pixels no block has a name; 16 is for rows that must be lower than their number asks for. */
@@ -104,7 +105,8 @@ static bool is_earlier_step(int64_t a, int64_t b) {
     return a != PS_FIRST_STEP && (b == PS_FIRST_STEP || a < b);
 }
 
-ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline, ps_err *err) {
+/* The earliest step of those asked for, and the first pipeline in it. */
+static bool choose_first(const ps_chart *chart, int64_t *step, int32_t *pipeline) {
     const int64_t wanted_step = *step;
     const int32_t wanted_pipeline = *pipeline;
     bool found = false;
@@ -121,7 +123,26 @@ ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline,
         }
         found = true;
     }
-    return found ? PS_OK : fail_choice(chart, wanted_step, wanted_pipeline, err);
+    return found;
+}
+
+ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline, ps_err *err) {
+    const int64_t wanted_step = *step;
+    const int32_t wanted_pipeline = *pipeline;
+    if (!choose_first(chart, step, pipeline)) {
+        return fail_choice(chart, wanted_step, wanted_pipeline, err);
+    }
+    if (wanted_pipeline >= 0) {
+        return PS_OK;
+    }
+    ps_chart_window *windows = NULL;
+    size_t n = 0;
+    size_t n_pipelines = 0;
+    ps_code code = ps_chart_windows(chart, &windows, &n, err);
+    int32_t longest = ps_longest_pipeline(windows, n, *step, &n_pipelines);
+    *pipeline = longest >= 0 ? longest : *pipeline;
+    ps_free(windows);
+    return code;
 }
 
 static void find_phases(ps_rows *r) {
@@ -175,6 +196,33 @@ ps_code ps_chart_windows(const ps_chart *chart, ps_chart_window **out, size_t *n
     return PS_OK;
 }
 
+PS_COMPARE(compare_windows_by_step, ps_chart_window, PS_BY(step) PS_BY(pipeline))
+
+void ps_chart_windows_by_step(ps_chart_window *windows, size_t n) {
+    ps_sort(windows, n, sizeof *windows, compare_windows_by_step);
+}
+
+static double length_of(const ps_chart_window *w) {
+    return (double)w->end_ns - (double)w->start_ns;
+}
+
+int32_t ps_longest_pipeline(const ps_chart_window *windows, size_t n, int64_t step,
+                            size_t *n_pipelines) {
+    const ps_chart_window *first = NULL;
+    const ps_chart_window *longest = NULL;
+    *n_pipelines = 0;
+    for (size_t i = 0; i < n; i++) {
+        const ps_chart_window *w = &windows[i];
+        if (w->step == step && w->end_ns >= w->start_ns) {
+            first = first == NULL ? w : first;
+            longest = longest == NULL || length_of(w) > length_of(longest) ? w : longest;
+            *n_pipelines += 1;
+        }
+    }
+    bool stands_out = longest != NULL && length_of(longest) > length_of(first) * (1 + PS_FOLD_NEAR);
+    return stands_out ? longest->pipeline : -1;
+}
+
 static ps_code find_chart_row_span(ps_rows *r, ps_err *err) {
     ps_chart_window *windows = NULL;
     size_t n = 0;
@@ -187,6 +235,7 @@ static ps_code find_chart_row_span(ps_rows *r, ps_err *err) {
         end = is_own ? windows[i].end_ns : end;
         r->several_steps = r->several_steps || windows[i].step != r->step;
     }
+    r->is_longest = ps_longest_pipeline(windows, n, r->step, &r->n_pipelines) == r->pipeline;
     ps_free(windows);
     if (code != PS_OK) {
         return code;

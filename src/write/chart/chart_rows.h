@@ -43,6 +43,8 @@ typedef struct ps_rows {
     int64_t step;
     int32_t pipeline;
     bool several_steps, several_pipelines, by_phase, has_transfers;
+    size_t n_pipelines;        /* that have ops in the step */
+    bool is_longest;           /* of them (ps_longest_pipeline) */
     int64_t start_ns, span_ns; /* span > 0 */
     ps_row *rows;
     size_t n;
@@ -54,8 +56,8 @@ typedef struct ps_rows {
     ps_block *blocks, *idle, *others; /* what the rows point into */
 } ps_rows;
 
-/* The first step and pipeline with ops, of those asked for: *step may be PS_FIRST_STEP, *pipeline -1. PS_NOTHING when there is no
- * op. */
+/* The first step with ops, of those asked for, and in it the pipeline that takes longest, or the first where it is no longer than
+ * that by more than rows that are alike: *step may be PS_FIRST_STEP, *pipeline -1. PS_NOTHING when there is no op. */
 PS_MUST_USE ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline,
                                     ps_err *err);
 
@@ -115,5 +117,13 @@ typedef struct ps_chart_window {
 /* All that have ops, by pipeline and start. The caller frees them with ps_free(); PS_NOMEM. */
 PS_MUST_USE ps_code ps_chart_windows(const ps_chart *chart, ps_chart_window **out, size_t *n,
                                      ps_err *err);
+
+/* All of them once more by step, then by pipeline. */
+void ps_chart_windows_by_step(ps_chart_window *windows, size_t n);
+
+/* The pipeline that makes a step as long as it is: the one that takes longest of those with ops in it. -1 where that is no more than
+ * PS_FOLD_NEAR longer than the first of them: they are alike. `windows`: all of that step, by pipeline, and others; *n_pipelines: how many have ops in it. */
+int32_t ps_longest_pipeline(const ps_chart_window *windows, size_t n, int64_t step,
+                            size_t *n_pipelines);
 
 #endif

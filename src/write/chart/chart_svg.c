@@ -213,8 +213,8 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
     }
     ps_buf_addf(&line, "step %lld · ", (long long)p->rows.step);
     if (p->rows.several_pipelines) {
-        ps_buf_addf(&line, PS_SAY(chart->lang, "pipeline %d · ", "流水线 %d · "),
-                    (int)p->rows.pipeline);
+        ps_chart_say_pipeline(&p->rows, &line);
+        ps_buf_add_str(&line, " · ");
     }
     if (p->rows.is_untold) {
         ps_buf_addf(&line, PS_SAY(chart->lang, "%s · bubble not told", "%s · 不给出空泡"), length);

@@ -263,8 +263,8 @@ static void put_chart_text_title(const picture *p) {
         ps_buf_addf(&tail, "%s%s", dot, chart->schedule);
     }
     if (p->rows.several_pipelines) {
-        ps_buf_addf(&tail, PS_SAY(chart->lang, "%spipeline %d", "%s流水线 %d"), dot,
-                    (int)p->rows.pipeline);
+        ps_buf_add_str(&tail, dot);
+        ps_chart_say_pipeline(&p->rows, &tail);
     }
     ps_buf_addf(&tail, "%sstep %lld", dot, (long long)p->rows.step);
     if (p->rows.is_untold) {

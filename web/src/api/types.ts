@@ -1,7 +1,7 @@
 /** What the server answers; docs/serve-api.md explains each. */
 import type { Ns } from "../base/ns";
 import type { ViewerTheme } from "../base/theme";
-import type { Shapes } from "../pipeline/model";
+import type { Shapes, Shown } from "../pipeline/model";
 import type { Packed } from "../pipeline/unpack";
 
 /** A slice, as every route tells it. Times are from the rank's origin. */
@@ -218,7 +218,7 @@ export interface ChartReply {
   chart: Packed;
   against: Packed | null;
   tables: ChartTable[];
-  view: { step: number; pipeline: number };
+  view: Shown;
   /** For each row of chart.ranks the rank of the timeline ("" none), and its clock - that of the chart. */
   places: [key: string, clockNs: Ns][];
 }
@@ -258,7 +258,7 @@ export interface SimulateReply {
   activations: number;
   chart: Packed;
   tables: ChartTable[];
-  view: { step: number; pipeline: number };
+  view: Shown;
   used: {
     schedule: string;
     stages: number;

@@ -4,6 +4,7 @@ import type { Column } from "../pipeline/margins";
 import type { Chart } from "../pipeline/model";
 import { bubbleShare, pipelinesOf, unmarkedShare, type Row, type View } from "../pipeline/rows";
 import { session } from "../model/session";
+import { longestText } from "../pipeline/texts";
 import { t, type Word } from "../words";
 import type { Drawn, Simulated, Under } from "./pipeline_state";
 
@@ -117,7 +118,7 @@ function scheduleText({ chart }: Drawn): string {
     .join(", ");
 }
 
-function choiceTexts({ chart }: Drawn, view: View): string[] {
+function choiceTexts({ chart, longest }: Drawn, view: View): string[] {
   const step =
     view.step === null
       ? t("pipeline.fact-steps", chart.steps.length)
@@ -126,7 +127,8 @@ function choiceTexts({ chart }: Drawn, view: View): string[] {
   const pipeline =
     view.pipeline === null
       ? t("pipeline.all-pipelines", pipelines.length)
-      : t("pipeline.fact-pipeline", view.pipeline);
+      : t("chart.pipeline", view.pipeline) +
+        longestText(longest, view.step, view.pipeline, { longestOf: t("chart.longestOf", "{0}") });
   return pipelines.length > 1 ? [step, pipeline] : [step];
 }
 

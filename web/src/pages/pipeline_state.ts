@@ -10,7 +10,7 @@ import type {
 } from "../api/types";
 import { Atom } from "../base/atom";
 import { fail, sentenceOf } from "../model/notices";
-import type { Chart } from "../pipeline/model";
+import type { Chart, Shown } from "../pipeline/model";
 import { hasPhases, pipelinesOf } from "../pipeline/rows";
 import { unpack, type Packed } from "../pipeline/unpack";
 import { language, spoken } from "../words";
@@ -19,7 +19,7 @@ import { cluster, job, jobParams } from "./job_state";
 export interface Loaded {
   chart: Chart;
   tables: ChartTable[];
-  view: { step: number; pipeline: number };
+  view: Shown;
   places: [string, number][];
 }
 
@@ -78,6 +78,7 @@ export interface Simulated {
 /** What is drawn: the measured chart with something below it, or a simulation alone. */
 export interface Drawn {
   chart: Chart;
+  longest: Shown["longest"];
   against: Chart | null;
   choice: Choice;
   isAlone: boolean;
@@ -85,12 +86,19 @@ export interface Drawn {
 
 export function drawnOf(now: Loaded | null, sim: Simulated | null, chosen: Choice): Drawn | null {
   if (now !== null) {
-    return { chart: now.chart, against: sim?.chart ?? null, choice: chosen, isAlone: false };
+    return {
+      chart: now.chart,
+      longest: now.view.longest,
+      against: sim?.chart ?? null,
+      choice: chosen,
+      isAlone: false,
+    };
   }
   return sim === null
     ? null
     : {
         chart: sim.chart,
+        longest: [],
         against: null,
         choice: { ...chosen, step: 1, pipeline: 0 },
         isAlone: true,
@@ -169,7 +177,7 @@ export async function loadChart(): Promise<void> {
   simulate();
 }
 
-function choiceFor(chart: Chart, view: { step: number; pipeline: number }): Choice {
+function choiceFor(chart: Chart, view: Shown): Choice {
   const all = pipelinesOf(chart);
   const steps = chart.steps;
   const asked = wanted;

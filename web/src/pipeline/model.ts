@@ -69,6 +69,13 @@ export interface Window {
   end: number;
 }
 
+/** What is shown first, and which pipeline makes a step as long as it is, of how many; steps of pipelines that are alike have none. */
+export interface Shown {
+  step: number;
+  pipeline: number;
+  longest: [step: number, pipeline: number, of: number][];
+}
+
 export interface Chart {
   title: string;
   schedule: string;

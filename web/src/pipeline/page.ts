@@ -5,19 +5,19 @@ import type { Theme } from "../base/theme";
 import { duration, percent } from "../base/time";
 import { ChartView } from "./chart_view";
 import type { Words } from "./details";
-import type { Chart, Shapes, Table } from "./model";
+import type { Chart, Shapes, Shown, Table } from "./model";
 import { byGain, legend, plainTable, stageTable } from "./panels";
 import { bubbleShare, hasPhases, pipelinesOf, unmarkedShare } from "./rows";
 import type { Alike } from "./alike";
 import { StageMap } from "./stage_map";
-import { fill, speechOf, type Speech } from "./texts";
+import { fill, longestText, speechOf, type Speech } from "./texts";
 
 export interface PageData extends Words {
   /** "en", "zh" */
   lang: string;
   theme: { light: Theme; dark: Theme };
   shapes: Shapes;
-  view: { step: number; pipeline: number };
+  view: Shown;
   chart: Chart;
   against: Chart | null;
   tables: Table[];
@@ -213,10 +213,9 @@ export class App {
     }
     if (this.pipeline === null) {
       facts.push(page.allPipelines);
-    } else if (this.data.alike !== null) {
-      facts.push(this.headingOf(this.pipeline));
-    } else if (pipelinesOf(chart).length > 1) {
-      facts.push(fill(texts.pipeline, this.pipeline));
+    } else if (this.data.alike !== null || pipelinesOf(chart).length > 1) {
+      const why = longestText(this.data.view.longest, this.step, this.pipeline, texts);
+      facts.push(this.headingOf(this.pipeline) + why);
     }
     facts.push(
       duration(view.windowNs),

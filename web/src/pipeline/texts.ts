@@ -1,8 +1,11 @@
 /** Every text of a chart, and of the page that stands alone, in both languages. `{0}` is filled in by fill(). */
+import type { Shown } from "./model";
+
 export const ENGLISH = {
   stage: "stage",
   rank: "rank",
   pipeline: "pipeline {0}",
+  longestOf: ", the longest of {0}",
   step: "step",
   microbatch: "microbatch",
   phase: "phase",
@@ -45,6 +48,7 @@ export const CHINESE: Texts = {
   stage: "阶段",
   rank: "rank",
   pipeline: "流水线 {0}",
+  longestOf: "（{0} 条流水线中最长的一条）",
   step: "step",
   microbatch: "microbatch",
   phase: "阶段类型",
@@ -181,3 +185,14 @@ export type Texts = typeof ENGLISH;
 
 export const fill = (text: string, ...values: (string | number)[]): string =>
   text.replace(/\{(\d)\}/g, (_, i: string) => String(values[Number(i)] ?? ""));
+
+/** Why a pipeline is shown, where it takes longest; "" else, and of all steps. */
+export function longestText(
+  longest: Shown["longest"],
+  step: number | null,
+  pipeline: number,
+  texts: Pick<Texts, "longestOf">,
+): string {
+  const found = longest.find((l) => l[0] === step && l[1] === pipeline);
+  return found === undefined ? "" : fill(texts.longestOf, found[2]);
+}
