@@ -115,16 +115,24 @@ static void test_block_texts(void **context) {
     static const struct {
         const char *name;
         int64_t microbatch;
+        ps_op_kind kind;
         const char *texts;
-    } CASES[] = {{"7F+13B", -1, "\"7F+13B\",\"7+13\",\"7F\\u000a13B\",\"7\\u000a13\""},
-                 {"12w", -1, "\"12w\",\"12\",\"\",\"\""},
-                 {"7", -1, "\"7\",\"\",\"\",\"\""},
-                 {"FP", 3, "\"3\",\"\",\"\",\"\""},
-                 {"logits", -1, "\"logits\",\"\",\"\",\"\""},
-                 {"a name that is far too long for the block of any op", -1, ""}};
+    } CASES[] = {{"7F+13B", -1, PS_OP_FB, "\"7F+13B\",\"7+13\",\"7F\\u000a13B\",\"7\\u000a13\""},
+                 {"12f", -1, PS_OP_F, "\"12f\",\"12\",\"\",\"\""},
+                 {"7", -1, PS_OP_F, "\"7\",\"\",\"\",\"\""},
+                 {"FP", 3, PS_OP_F, "\"3\",\"\",\"\",\"\""},
+                 /* A bare number is a forward: what is none has its letter, or no name. */
+                 {"12w", -1, PS_OP_BW, "\"12w\",\"\",\"\",\"\""},
+                 {"3B", 3, PS_OP_B, "\"3B\",\"\",\"\",\"\""},
+                 {"BP", 3, PS_OP_B, "\"3B\",\"\",\"\",\"\""},
+                 {"backward", 3, PS_OP_BI, "\"backward\",\"3BI\",\"\",\"\""},
+                 {"logits", -1, PS_OP_LOGITS, "\"logits\",\"\",\"\",\"\""},
+                 {"a name that is far too long for the block of any op", -1, PS_OP_F, ""}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        const ps_op op = {
-            .name = CASES[i].name, .microbatch = CASES[i].microbatch, .microbatch2 = -1};
+        const ps_op op = {.name = CASES[i].name,
+                          .microbatch = CASES[i].microbatch,
+                          .microbatch2 = -1,
+                          .kind = (uint8_t)CASES[i].kind};
         ps_buf out;
         ps_buf_init(&out, 0);
         ps_block_texts_add(&out, &op, ps_add_script_str);

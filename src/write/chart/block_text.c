@@ -38,19 +38,29 @@ static void split_block_text(ps_block_text *l) {
     }
 }
 
+bool ps_block_is_told_by_number(const ps_op *op) {
+    return op->kind == PS_OP_F || op->kind == PS_OP_FB;
+}
+
+/* Of a name without numbers. */
+static void number_text(const ps_op *op, ps_block_text *out) {
+    if (op->microbatch2 >= 0) {
+        (void)snprintf(out->text, PS_BLOCK_TEXT_SIZE, "%ld+%ld", (long)op->microbatch,
+                       (long)op->microbatch2);
+    } else {
+        (void)snprintf(out->text, PS_BLOCK_TEXT_SIZE, "%ld%s", (long)op->microbatch,
+                       ps_block_is_told_by_number(op) ? "" : ps_op_kind_name((ps_op_kind)op->kind));
+    }
+}
+
 bool ps_block_text_of(const ps_op *op, int level, ps_block_text *out) {
     out->second = NULL;
     bool has_number = strpbrk(op->name, "0123456789") != NULL;
     bool full = level == 0 || level == 2;
-    if (!full && short_name(op->name, out->text)) {
+    if (!full && ps_block_is_told_by_number(op) && short_name(op->name, out->text)) {
         /* done */
     } else if (!has_number && op->microbatch >= 0 && (!full || strlen(op->name) <= 2)) {
-        if (op->microbatch2 >= 0) {
-            (void)snprintf(out->text, PS_BLOCK_TEXT_SIZE, "%ld+%ld", (long)op->microbatch,
-                           (long)op->microbatch2);
-        } else {
-            (void)snprintf(out->text, PS_BLOCK_TEXT_SIZE, "%ld", (long)op->microbatch);
-        }
+        number_text(op, out);
     } else {
         (void)snprintf(out->text, PS_BLOCK_TEXT_SIZE, "%s", op->name);
         if (strlen(op->name) >= PS_BLOCK_TEXT_SIZE) {

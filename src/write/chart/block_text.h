@@ -1,4 +1,5 @@
-/* What is written on the block of an op: its name, or less of it, and never a part of a number. Pictures and pages have the same. */
+/* What is written on the block of an op: its name, or less of it, and never a part of a number. Pictures and pages have the same.
+ * A bare number is a forward: what is none has the letter of its kind beside it, or no text where that has no room. */
 #ifndef PS_WRITE_BLOCK_TEXT_H
 #define PS_WRITE_BLOCK_TEXT_H
 
@@ -6,6 +7,9 @@
 
 #include "base/buf.h"
 #include "model/chart.h"
+
+/* Whether a number alone says what the op is: a forward ("3"), or a pair ("7+13"). */
+bool ps_block_is_told_by_number(const ps_op *op);
 
 /* From most to least: the full name, less of it, and both in two lines where a block is high enough. */
 enum { PS_BLOCK_LEVELS = 4, PS_BLOCK_LEVELS_FLAT = 2, PS_BLOCK_TEXT_SIZE = 48 };

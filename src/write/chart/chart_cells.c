@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "write/chart/block_text.h"
 
 enum { EIGHTHS = 8 };
 
@@ -290,7 +291,8 @@ size_t ps_cells_label(const ps_op *op, size_t room, char out[PS_CELLS_LABEL]) {
     char number[16] = "";
     const char *name = op->name;
     if (name[0] == '\0' && op->microbatch >= 0) {
-        (void)snprintf(number, sizeof number, "%d", (int)op->microbatch);
+        (void)snprintf(number, sizeof number, "%d%s", (int)op->microbatch,
+                       ps_block_is_told_by_number(op) ? "" : ps_op_kind_name((ps_op_kind)op->kind));
         name = number;
     }
     size_t n = strlen(name);
@@ -305,8 +307,11 @@ size_t ps_cells_label(const ps_op *op, size_t room, char out[PS_CELLS_LABEL]) {
         memcpy(out, name, n);
         return n;
     }
+    if (!has_digit || !ps_block_is_told_by_number(op)) {
+        return 0;
+    }
     size_t kept = 0;
-    for (size_t i = 0; i < n && has_digit; i++) {
+    for (size_t i = 0; i < n; i++) {
         if ((name[i] >= '0' && name[i] <= '9') || name[i] == '+') {
             out[kept++] = name[i];
         } else if (i > 0 && i + 1 < n && name[i + 1] != '+') {

@@ -31,8 +31,8 @@ typedef struct ps_canvas {
 
 ps_look ps_look_of(const ps_canvas *canvas, const ps_op *op);
 
-/* The label for a block with room for `room` characters: its name ("12F+0B"), or the numbers of it ("12+0"), and
- * never a part of a number. Returns the length, 0 for none; not terminated. */
+/* The label for a block with room for `room` characters: its name ("12F+0B"), or the numbers of it ("12+0") where they
+ * say what it is (block_text.h), and never a part of a number. Returns the length, 0 for none; not terminated. */
 enum { PS_CELLS_LABEL = 16 };
 size_t ps_cells_label(const ps_op *op, size_t room, char out[PS_CELLS_LABEL]);
 
