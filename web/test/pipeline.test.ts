@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
-import { targetAt, targetOf } from "../src/pipeline/targets";
+import { isLit, isLitBelow, litBy } from "../src/pipeline/overlay";
+import type { Sight } from "../src/pipeline/painter";
+import { targetAt, targetOf, type Target } from "../src/pipeline/targets";
 import { at, makeScene } from "../src/pipeline/scene";
 import { everyNth } from "../src/base/pen";
 import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/theme";
@@ -54,6 +56,36 @@ test("names of a picture are shortened together", () => {
   assert.equal(choice.first(1), 1);
   choice.count(0, ["7", "7"], 1, width);
   assert.equal(choice.first(0), 0, "what has room has its name, however many have none");
+});
+
+test("a microbatch lights up in what was measured and in what lies below", () => {
+  const rows = [0, 1].map((step) => step * 100);
+  const chart = chartOf(
+    rows.flatMap((t, step) => [
+      { step, microbatch: 0, start: t, end: t + 10 },
+      { step, microbatch: 1, start: t + 10, end: t + 20 },
+    ]),
+  );
+  const against = chartOf([
+    { step: 1, microbatch: 1, start: 0, end: 9 },
+    { step: 1, microbatch: 0, start: 9, end: 18 },
+  ]);
+  const lights = (step: number | null, target: Target): [number[], number[]] => {
+    const view = makeView(chart, against, { pipeline: 0, step, byPhase: false });
+    const s = { chart, against, view } as Sight;
+    const lit = litBy(s, target)!;
+    const { ops, theory } = view.rows[0];
+    return [
+      [...ops.id].filter((op) => isLit(lit, chart, op)),
+      [...theory.id.keys()].filter((i) => isLitBelow(lit, s, 0, i)),
+    ];
+  };
+  assert.deepEqual(lights(0, { row: 0, lane: "ops", index: 0 }), [[0], [1]]);
+  assert.deepEqual(lights(0, { row: 0, lane: "theory", index: 0 }), [[1], [0]]);
+  assert.deepEqual(lights(1, { row: 0, lane: "theory", index: 1 }), [[2], [1]]);
+  // Under each of several steps lies the same theory: only that of the step is lit.
+  assert.deepEqual(lights(null, { row: 0, lane: "ops", index: 3 }), [[3], [2]]);
+  assert.deepEqual(lights(null, { row: 0, lane: "theory", index: 3 }), [[2], [3]]);
 });
 
 test("a pipeline that makes its step as long as it is is said to", () => {

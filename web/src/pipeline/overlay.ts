@@ -10,48 +10,70 @@ import { firstAfter } from "./rows";
 import { tierSpan, type LaneKind } from "./scene";
 import { isGap, isTheory, laneOf, type Target } from "./targets";
 
-/** The ops that stand out: by label and step, or one alone. */
+/** The ops that stand out, in what was measured and in what lies below it: those of some microbatches in a step, or one alone. */
 export interface Lit {
-  chart: Chart;
-  isTheory: boolean;
-  /** By label; empty: `only`. */
-  labels: Uint8Array | null;
+  /** Which labels of each chart; null: `only` alone. */
+  labels: { measured: Uint8Array; below: Uint8Array } | null;
   microbatches: number[];
+  /** Of the measured chart. */
   step: number;
-  only: number;
+  only: { isBelow: boolean; op: number };
 }
 
 const MAX_ARROWS = 3000;
+
+const labelsOf = (chart: Chart, microbatches: number[]): Uint8Array =>
+  Uint8Array.from(chart.labels, ({ microbatch, microbatch2 }) =>
+    microbatches.includes(microbatch) || microbatches.includes(microbatch2) ? 1 : 0,
+  );
 
 /** Ops of the same microbatch; of one without a microbatch, itself. */
 export function litBy(s: Sight, target: Target): Lit | null {
   if (isGap(target)) {
     return null;
   }
-  const chart = isTheory(target) ? s.against! : s.chart;
+  const isBelow = isTheory(target);
+  const chart = isBelow ? s.against! : s.chart;
   const op = laneOf(s.view, target).id[target.index];
   const label = chart.labels[chart.label[op]];
   const microbatches = [...new Set([label.microbatch, label.microbatch2].filter((m) => m >= 0))];
-  const isOne = (m: number): boolean => m >= 0 && microbatches.includes(m);
   return {
-    chart,
-    isTheory: isTheory(target),
     microbatches,
-    step: chart.step[op],
-    only: op,
+    step: isBelow ? stepBelow(s, target.row, target.index) : chart.step[op],
+    only: { isBelow, op },
     labels:
       microbatches.length === 0
         ? null
-        : Uint8Array.from(chart.labels, (l) =>
-            isOne(l.microbatch) || isOne(l.microbatch2) ? 1 : 0,
-          ),
+        : {
+            measured: labelsOf(s.chart, microbatches),
+            below: s.against === null ? new Uint8Array(0) : labelsOf(s.against, microbatches),
+          },
   };
 }
 
-export const isLit = (lit: Lit, op: number): boolean =>
+/** The measured step that a block of the lane below lies under: the last one of its pipeline that has begun. */
+function stepBelow({ chart, view }: Sight, row: number, index: number): number {
+  if (view.step !== null) {
+    return view.step;
+  }
+  const { pipeline, theory } = view.rows[row];
+  const ns = theory.start[index] + view.originNs;
+  const begun = chart.windows.filter((w) => w.pipeline === pipeline && w.start <= ns);
+  return begun.length > 0 ? begun[begun.length - 1].step : -1;
+}
+
+export const isLit = (lit: Lit, chart: Chart, op: number): boolean =>
   lit.labels === null
-    ? op === lit.only
-    : lit.labels[lit.chart.label[op]] === 1 && lit.chart.step[op] === lit.step;
+    ? !lit.only.isBelow && op === lit.only.op
+    : lit.labels.measured[chart.label[op]] === 1 && chart.step[op] === lit.step;
+
+/** Of what lies below, by its place in the lane. */
+export function isLitBelow(lit: Lit, s: Sight, row: number, index: number): boolean {
+  const op = s.view.rows[row].theory.id[index];
+  return lit.labels === null
+    ? lit.only.isBelow && op === lit.only.op
+    : lit.labels.below[s.against!.label[op]] === 1 && stepBelow(s, row, index) === lit.step;
+}
 
 /** Links of a chart by the microbatch of the op they come from: followed without looking at all of them. */
 export class Links {
@@ -104,7 +126,10 @@ export class Links {
     for (const m of lit.microbatches) {
       for (let k = first[m] ?? 0; k < (first[m + 1] ?? 0); k++) {
         const i = links[k];
-        if (isLit(lit, this.chart.links.from[i]) && isLit(lit, this.chart.links.to[i])) {
+        if (
+          isLit(lit, this.chart, this.chart.links.from[i]) &&
+          isLit(lit, this.chart, this.chart.links.to[i])
+        ) {
           found.add(i);
         }
       }
@@ -150,7 +175,7 @@ export class Overlay {
     if (target !== this.litFor) {
       this.litFor = target;
       this.lit = target === null ? null : litBy(s, target);
-      this.litLinks = this.lit === null || this.lit.isTheory ? [] : this.links!.of(this.lit);
+      this.litLinks = this.lit === null ? [] : this.links!.of(this.lit);
     }
     const { lit } = this;
     if (lit !== null) {
@@ -158,9 +183,7 @@ export class Overlay {
       ctx.fillStyle = `rgba(${r},${g},${b},0.4)`;
       ctx.fillRect(0, 0, s.width, s.height);
       for (let row = s.firstRow; row < s.stopRow; row++) {
-        for (const kind of lit.isTheory
-          ? ["theory" as const]
-          : ["ops" as const, "transfers" as const]) {
+        for (const kind of ["ops", "transfers", "theory"] as const) {
           this.paintLit(s, ctx, row, kind, lit);
         }
       }
@@ -206,13 +229,14 @@ export class Overlay {
     lit: Lit,
   ): void {
     const lane = s.view.rows[rowIndex][kind];
+    const isBelow = kind === "theory";
     ctx.font = `500 ${LABEL_SIZE}px ${FONT}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     const stopNs = s.viewport.to;
     for (let i = firstAfter(lane, s.viewport.from); i < lane.n && lane.start[i] < stopNs; i++) {
       const op = lane.id[i];
-      if (!isLit(lit, op)) {
+      if (!(isBelow ? isLitBelow(lit, s, rowIndex, i) : isLit(lit, s.chart, op))) {
         continue;
       }
       const [x, y, w, h] = this.box(s, rowIndex, kind, i);
@@ -224,11 +248,11 @@ export class Overlay {
       if (h >= s.shapes.name_height && w > 8) {
         const stop = h >= s.shapes.two_lines_height ? LEVELS : LEVELS_FLAT;
         const first = Math.min(
-          this.painter.shortened[kind === "theory" ? "theory" : "ops"]?.first(lane.look[i]) ?? 0,
+          this.painter.shortened[isBelow ? "theory" : "ops"]?.first(lane.look[i]) ?? 0,
           stop - 1,
         );
         const lines = fit(
-          textsOf(lit.chart, op),
+          textsOf(isBelow ? s.against! : s.chart, op),
           first,
           stop,
           w - 2,
