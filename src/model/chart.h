@@ -139,7 +139,8 @@ typedef struct ps_chart_figure {
     int64_t step;
     uint32_t rank; /* row in ranks */
     int64_t step_ns, busy_ns, other_ns, bubble_ns;
-    int64_t work_ns; /* of the device, in ops and not; 0 where that is not known */
+    int64_t overlapped_ns; /* of busy: a forward and a backward at once */
+    int64_t work_ns;       /* of the device, in ops and not; 0 where that is not known */
     int64_t
         unmarked_ns; /* of the bubble, what may be ops of the schedule that have no mark; 0: none lacks it, or the device is known */
     bool is_judged;  /* else bubble_ns is no bubble: see ps_chart.unjudged */

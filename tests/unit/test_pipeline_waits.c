@@ -113,11 +113,34 @@ static void what_comes_first_is_no_pass(void **state) {
     ps_chart_free(c);
 }
 
+/* A forward from 0 to 100 beside a backward from 50 to 150, a pair from 200 to 260, and a forward that a backward overlaps by a twentieth,
+ * which is a difference of clocks: of 350 busy are 50 + 60 overlapped. */
+static void a_forward_runs_beside_a_backward(void **state) {
+    (void)state;
+    ps_chart *c = ps_chart_new();
+    assert_non_null(c);
+    assert_true(ps_chart_add_rank(c, (ps_chart_rank){.rank = 0, .stage = 0, .pipeline = 0}));
+    add_waits_op(c, 0, PS_OP_F, 0, 100);
+    add_waits_op(c, 0, PS_OP_B, 50, 150);
+    add_waits_op(c, 0, PS_OP_FB, 200, 260);
+    add_waits_op(c, 0, PS_OP_F, 300, 400);
+    add_waits_op(c, 0, PS_OP_BI, 398, 440);
+    ps_bubble_report r;
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_bubble_measure(c, NULL, &r, &err), PS_OK);
+    assert_int_equal(r.stages[0].busy_ns, 350 * US);
+    assert_int_equal(r.stages[0].overlapped_ns, (50 + 60) * US);
+    assert_int_equal(c->figures[0].overlapped_ns, r.stages[0].overlapped_ns);
+    ps_bubble_report_fini(&r);
+    ps_chart_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_optimiser_is_no_pass),
         cmocka_unit_test(one_pipeline_waits_for_the_other),
         cmocka_unit_test(what_comes_first_is_no_pass),
+        cmocka_unit_test(a_forward_runs_beside_a_backward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,7 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
     },
     path: new Uint32Array(0),
     unmarked: [],
+    overlapped: [],
     windows: windowsOf(ops, ranks),
     steps: [...new Set(ops.map((op) => op.step ?? 0))],
     parts: [],

@@ -140,6 +140,7 @@ test("unpacking rebuilds start and end from gaps", () => {
     others: { n: 2, runs: [1, 1, 2], gap: pack(40, 4), dur: pack(10, 2) },
     path: { n: 2, op: pack(4, 3) },
     unmarked: [[0, 1, 7]],
+    overlapped: [[1, 1, 9]],
     parts: [
       [1, "attn(F)", 0, 0, 2, 5],
       [1, "combine(B)", 2, 6, 7, 3],
@@ -181,6 +182,7 @@ test("unpacking rebuilds start and end from gaps", () => {
   assert.deepEqual([...chart.others.end], [25, 28]);
   assert.deepEqual([...chart.path], [2, 0]);
   assert.deepEqual(chart.unmarked, [{ rank: 0, step: 1, ns: 7 }]);
+  assert.deepEqual(chart.overlapped, [{ rank: 1, step: 1, ns: 9 }]);
   assert.equal(chart.originNs, "9007199254740993");
 });
 

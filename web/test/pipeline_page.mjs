@@ -196,6 +196,11 @@ const point = async (page, row, ms, of = 330) => {
   assert.match(await page.locator(".sim-out").innerText(), /−50\.0 %/);
   assert.notEqual(await hash(page, "base"), before, "drawn at once");
   await page.waitForFunction(() => location.hash.includes("pp.sim-factors="));
+  assert.match(await page.locator(".sim-out").innerText(), /first op of the step to its last/);
+  assert.equal(await page.locator(".sim-pieces").count(), 0);
+  await page.selectOption(".sim-shape select", "zb-v");
+  await page.waitForSelector(".sim-pieces");
+  assert.match(await page.locator(".sim-pieces").innerText(), /one chunk: .* runs 2/);
   await page.selectOption(".sim-shape select", "dualpipev");
   await page.locator(".sim-shape input[type=number]").nth(1).fill("3");
   await page.keyboard.press("Tab");
@@ -402,6 +407,18 @@ const point = async (page, row, ms, of = 330) => {
   }
   await page.mouse.click(x, y + height / 2);
   await page.locator(".slice-list .grid-row", { hasText: "hcom_receive" }).first().waitFor();
+  await page.close();
+}
+
+{
+  // What is said of a pair schedule: how much of it overlaps, in one line; the rest is a note.
+  const page = await open(overlapping);
+  assert.match(await facts(page), /dualpipev.*overlapped \d\d\.\d % of busy/);
+  assert.doesNotMatch(await facts(page), /Numbers count on/);
+  const notes = page.locator(".pl-notes");
+  assert.match(await notes.locator("summary").getAttribute("title"), /Numbers count on/);
+  await notes.locator("summary").click();
+  assert.match(await notes.locator("ul").innerText(), /Numbers count on/);
   await page.close();
 }
 

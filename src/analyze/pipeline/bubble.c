@@ -210,6 +210,38 @@ static pass_range find_passes(const ps_op *ops, const uint32_t *order, size_t n)
     return passes;
 }
 
+/* The last forward and the last backward of a stage so far; NULL none. */
+typedef struct last_passes {
+    const ps_op *forward, *backward;
+} last_passes;
+
+/* Less than a tenth of the shorter one in common is a difference of clocks, as in pictures (tiersOf in web/src/pipeline/rows.ts). */
+static int64_t common_ns(const ps_op *before, const ps_op *op) {
+    if (before == NULL || before->end_ns <= op->start_ns) {
+        return 0;
+    }
+    int64_t end_ns = before->end_ns < op->end_ns ? before->end_ns : op->end_ns;
+    int64_t took_ns = op->end_ns - op->start_ns;
+    int64_t took_before_ns = before->end_ns - before->start_ns;
+    int64_t shorter_ns = took_ns < took_before_ns ? took_ns : took_before_ns;
+    return end_ns - op->start_ns > shorter_ns / 10 ? end_ns - op->start_ns : 0;
+}
+
+/* For how long a forward and a backward run at once from the start of `op` on: a pair, or the one beside the other. */
+static int64_t overlapped_by(const ps_op *op, last_passes *last) {
+    if (op->kind == PS_OP_FB) {
+        return op->end_ns - op->start_ns;
+    }
+    if (!ps_op_is_pass(op)) {
+        return 0;
+    }
+    bool is_forward = op->kind == PS_OP_F;
+    const ps_op **own = is_forward ? &last->forward : &last->backward;
+    int64_t ns = common_ns(is_forward ? last->backward : last->forward, op);
+    *own = *own == NULL || op->end_ns > (*own)->end_ns ? op : *own;
+    return ns;
+}
+
 /* Walks the stage's ops in the window [start, start + length) of the step. */
 static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns,
                                  waits *w, ps_stage_bubble *s) {
@@ -225,10 +257,12 @@ static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, i
     s->first_ns = ops[order[passes.first]].start_ns;
     size_t work = m->first_work[s->rank];
     int64_t end_ns = start_ns; /* of all ops so far */
+    last_passes last = {0};
     bool ok = true;
     for (size_t k = 0; ok && k < n; k++) {
         const ps_op *op = &ops[order[k]];
         s->work_ns += op->work_ns;
+        s->overlapped_ns += overlapped_by(op, &last);
         if (op->start_ns > end_ns) {
             uint32_t waits_for = latest_input(m, order[k]);
             w->is_input_lost = is_input_lost(m, order[k]);
@@ -246,6 +280,7 @@ static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, i
     ok = ok && add_bubble_gap(m, s, end_ns, start_ns + length_ns,
                               ps_bubble_cause_before(n, passes.first, passes.last), PS_NO_INDEX,
                               &work, w);
+    s->overlapped_ns = s->overlapped_ns < s->busy_ns ? s->overlapped_ns : s->busy_ns;
     s->work_ns += s->other_ns;
     s->bubble_ns = length_ns - s->busy_ns - s->other_ns;
     return ok;
@@ -594,6 +629,7 @@ static bool add_figures(ps_chart *c, const ps_bubble_report *r) {
                                                       .rank = s->rank,
                                                       .step_ns = s->step_ns,
                                                       .busy_ns = s->busy_ns,
+                                                      .overlapped_ns = s->overlapped_ns,
                                                       .other_ns = s->other_ns,
                                                       .bubble_ns = s->bubble_ns,
                                                       .work_ns = s->work_ns,

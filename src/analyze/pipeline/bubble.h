@@ -20,12 +20,13 @@ typedef struct ps_stage_bubble {
     int64_t first_ns, last_ns; /* of the stage's passes (ps_op_is_pass), from the chart's origin */
     int64_t
         step_ns; /* window of the step: last end - first start over all stages of the pipeline */
-    int64_t busy_ns;     /* union of the stage's ops */
-    int64_t other_ns;    /* work of the device in no op; 0 where it is not known */
-    int64_t work_ns;     /* work of the device, in ops and not; 0 where it is not known */
-    int64_t bubble_ns;   /* step_ns - busy_ns - other_ns */
-    int64_t unmarked_ns; /* of it: what ops without marks may have taken (ps_unmarked_measure) */
-    bool is_judged;      /* else it is no bubble: ps_chart.unjudged says why */
+    int64_t busy_ns;       /* union of the stage's ops */
+    int64_t overlapped_ns; /* of it: a forward and a backward at once */
+    int64_t other_ns;      /* work of the device in no op; 0 where it is not known */
+    int64_t work_ns;       /* work of the device, in ops and not; 0 where it is not known */
+    int64_t bubble_ns;     /* step_ns - busy_ns - other_ns */
+    int64_t unmarked_ns;   /* of it: what ops without marks may have taken (ps_unmarked_measure) */
+    bool is_judged;        /* else it is no bubble: ps_chart.unjudged says why */
     int64_t warmup_ns, cooldown_ns; /* bubble = warm-up + stall + cool-down */
     int64_t stall_ns;
     int64_t stall_stage_ns; /* of the stall: another stage had not finished yet */

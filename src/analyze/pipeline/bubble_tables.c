@@ -105,12 +105,21 @@ static bool has_unmarked(const ps_bubble_report *r) {
     return any;
 }
 
+static bool has_overlapped(const ps_bubble_report *r) {
+    bool any = false;
+    for (size_t i = 0; i < r->n_stages; i++) {
+        any = any || r->stages[i].overlapped_ns > 0;
+    }
+    return any;
+}
+
 enum {
     B_STEP,
     B_PIPELINE,
     B_STAGE,
     B_RANK,
     B_BUSY,
+    B_OVERLAPPED, /* only where any forward runs beside a backward */
     B_BUBBLE,
     B_RATIO,
     B_WARMUP,
@@ -129,6 +138,7 @@ static const ps_column STAGE_COLUMNS[N_B] = {
     [B_STAGE] = {.name = "stage", .type = PS_COL_INT},
     [B_RANK] = {.name = "rank", .type = PS_COL_INT, .is_member = true},
     [B_BUSY] = {.name = "busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_OVERLAPPED] = {.name = "overlapped", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [B_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_RATIO] = {.name = "idle", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [B_WARMUP] = {.name = "warm-up", .type = PS_COL_INT, .unit = PS_UNIT_NS},
@@ -142,6 +152,7 @@ static const ps_column STAGE_COLUMNS[N_B] = {
 
 ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r) {
     const bool left_out[N_B] = {[B_PIPELINE] = !has_pipelines(chart),
+                                [B_OVERLAPPED] = !has_overlapped(r),
                                 [B_UNMARKED] = !has_unmarked(r),
                                 [B_OTHER] = !has_work(chart),
                                 [B_UNEXPLAINED] = !has_work(chart)};
@@ -168,6 +179,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
                                     {B_UNMARKED, s->unmarked_ns}};
         set_step(&t, B_STEP, s->step);
         set_ints(&t, values, sizeof values / sizeof *values);
+        set_bubble_real(&t, B_OVERLAPPED, ps_percent(s->overlapped_ns, s->busy_ns));
         if (rank->has_work) {
             set_int(&t, B_OTHER, s->other_ns);
             set_bubble_real(&t, B_UNEXPLAINED, ps_percent(s->other_ns, s->work_ns));

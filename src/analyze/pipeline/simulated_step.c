@@ -75,7 +75,7 @@ static ps_code take_measured_times(const ps_simulated_ask *a, ps_simulated_step 
     if (code == PS_OK && n_stages != m.n_stages && !ps_measured_times_spread(&m, n_stages)) {
         code = ps_fail_nomem(err);
     }
-    for (int32_t d = 0, n = pieces_of_stage(s->plan); code == PS_OK && d < n_stages; d++) {
+    for (int32_t d = 0, n = s->pieces; code == PS_OK && d < n_stages; d++) {
         const ps_stage_times *of = &m.stages[d];
         int64_t both = of->f_ns / n + of->b_ns / n;
         s->times[d] = (ps_op_times){of->f_ns / n, of->b_ns / n, of->w_ns / n,
@@ -223,6 +223,7 @@ static ps_code prepare_simulated_step(ps_simulated_ask *a, ps_simulated_step *s,
     if (code != PS_OK) {
         return code;
     }
+    s->pieces = pieces_of_stage(s->plan);
     s->times = ps_calloc((size_t)a->params.n_stages, sizeof *s->times);
     if (s->times == NULL) {
         return ps_fail_nomem(err);

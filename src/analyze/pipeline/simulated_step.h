@@ -48,6 +48,8 @@ typedef struct ps_simulated_step {
     ps_table *tables[3]; /* of its stages, its step, its waits (bubble.h) */
     int64_t step_ns;
     double bubble_percent;
+    int32_t
+        pieces; /* ops that the work of a stage for one microbatch is cut into: times are of one of them */
     double activations; /* the most that a stage holds, in microbatches of the whole stage */
 } ps_simulated_step;
 

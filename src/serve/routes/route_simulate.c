@@ -186,6 +186,7 @@ static void put_used(const ps_simulated_step *s, ps_json *j) {
     ps_json_key_int(j, "stages", s->plan->params.n_stages);
     ps_json_key_int(j, "microbatches", s->plan->params.n_microbatches);
     ps_json_key_int(j, "chunks", s->plan->lists.n_chunks);
+    ps_json_key_int(j, "pieces", s->pieces);
     ps_json_key_int(j, "p2p_ns", s->p2p_ns);
     ps_json_key_bool(j, "splits", ps_sim_uses(s->plan, PS_OP_BI));
     ps_json_key_bool(j, "pairs", ps_sim_uses(s->plan, PS_OP_FB));

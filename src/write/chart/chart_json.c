@@ -224,14 +224,15 @@ static void put_other_work(const job *j) {
 }
 
 /* Of ranks whose device is known: step = busy + other + bubble; without a bubble where none is told. Of others where ops
- * without marks may be in the bubble: then with unmarked_ns. */
+ * without marks may be in the bubble: then with unmarked_ns; and where a forward ran beside a backward: with overlapped_ns. */
 static void put_work(const job *j) {
     bool is_open = false;
     ps_json *w = j->json;
     for (size_t i = 0; i < j->chart->n_figures; i++) {
         const ps_chart_figure *f = &j->chart->figures[i];
         const ps_chart_rank *rank = &j->chart->ranks[f->rank];
-        if ((!rank->has_work && f->unmarked_ns == 0) || !json_is_in(j, f->rank, f->step)) {
+        if ((!rank->has_work && f->unmarked_ns == 0 && f->overlapped_ns == 0) ||
+            !json_is_in(j, f->rank, f->step)) {
             continue;
         }
         if (!is_open) {
@@ -244,6 +245,9 @@ static void put_work(const job *j) {
         ps_json_key_int(w, "step", f->step);
         ps_json_key_int(w, "step_ns", f->step_ns);
         ps_json_key_int(w, "busy_ns", f->busy_ns);
+        if (f->overlapped_ns > 0) {
+            ps_json_key_int(w, "overlapped_ns", f->overlapped_ns);
+        }
         if (rank->has_work) {
             ps_json_key_int(w, "other_ns", f->other_ns);
         }
@@ -252,7 +256,7 @@ static void put_work(const job *j) {
         }
         if (rank->has_work) {
             ps_json_key_int(w, "work_ns", f->work_ns);
-        } else {
+        } else if (f->unmarked_ns > 0) {
             ps_json_key_int(w, "unmarked_ns", f->unmarked_ns);
         }
         ps_json_close(w);

@@ -283,6 +283,21 @@ static void pack_unmarked(const ps_chart *chart, ps_json *j) {
     ps_json_close(j);
 }
 
+static void pack_overlapped(const ps_chart *chart, ps_json *j) {
+    ps_json_key_array(j, "overlapped");
+    for (size_t i = 0; i < chart->n_figures; i++) {
+        const ps_chart_figure *f = &chart->figures[i];
+        if (f->overlapped_ns > 0) {
+            ps_json_array(j);
+            ps_json_uint(j, f->rank);
+            ps_json_int(j, f->step);
+            ps_json_int(j, f->overlapped_ns);
+            ps_json_close(j);
+        }
+    }
+    ps_json_close(j);
+}
+
 static void pack_path(const ps_chart *chart, ps_json *j) {
     ps_buf path = {0};
     int64_t last = 0;
@@ -333,30 +348,38 @@ static ps_code pack_windows(const ps_chart *chart, ps_json *j, ps_err *err) {
     return code;
 }
 
-/* How the schedule is known, and where the labels come from. */
+/* How the schedule is known; where nobody says, where the labels come from. */
 static void put_how(const ps_chart *chart, ps_json *j) {
     ps_buf how = {0};
-    const char *and = PS_SAY(chart->lang, "; ", "；");
-    ps_buf_addf(&how, "%s%s%s%s", chart->schedule_how,
-                chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? and : "",
-                chart->labels,
+    ps_buf_addf(&how, "%s%s", chart->schedule_how[0] != '\0' ? chart->schedule_how : chart->labels,
                 chart->is_aligned ? PS_SAY(chart->lang, "; clocks aligned", "；时钟已对齐") : "");
-    ps_chart_say_clocks(chart, true, how.len > 0 ? and : "", "", &how);
     ps_json_script_str(j, ps_buf_str(&how));
     j->out->failed = j->out->failed || !ps_buf_ok(&how);
     ps_buf_fini(&how);
 }
 
+/* A sentence of the list, unless there is none. */
+static void put_note(ps_json *j, ps_buf *note) {
+    if (note->len > 0) {
+        ps_json_script_str(j, ps_buf_str(note));
+    }
+    j->out->failed = j->out->failed || !ps_buf_ok(note);
+    ps_buf_clear(note);
+}
+
 /* What the terminal says of the chart's ops beside it. */
 static void put_notes(const ps_chart *chart, ps_json *j) {
-    ps_buf numbers = {0};
-    ps_chart_say_numbers(chart, "", PS_SAY(chart->lang, " ", ""), &numbers);
+    ps_buf note = {0};
     ps_json_key_array(j, "notes");
-    if (numbers.len > 0) {
-        ps_json_script_str(j, ps_buf_str(&numbers));
+    if (chart->schedule_how[0] != '\0' && chart->labels[0] != '\0') {
+        ps_buf_addf(&note, PS_SAY(chart->lang, "From %s.", "来自：%s。"), chart->labels);
     }
-    j->out->failed = j->out->failed || !ps_buf_ok(&numbers);
-    ps_buf_fini(&numbers);
+    put_note(j, &note);
+    ps_chart_say_clocks(chart, true, "", PS_SAY(chart->lang, ". ", "。"), &note);
+    put_note(j, &note);
+    ps_chart_say_numbers(chart, "", PS_SAY(chart->lang, " ", ""), &note);
+    put_note(j, &note);
+    ps_buf_fini(&note);
     if (chart->n_unmarked_weights > 0) {
         char text[256];
         ps_oddity_text(chart->lang, PS_ODD_TAIL_UNMARKED, chart->n_unmarked_weights, text,
@@ -416,6 +439,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     }
     ps_json_close(&j);
     pack_unmarked(chart, &j);
+    pack_overlapped(chart, &j);
     ps_code code = pack_windows(chart, &j, err);
     code = code == PS_OK ? pack_ops(chart, &pool, &j, err) : code;
     pack_links(chart, &j);

@@ -6,6 +6,7 @@
  *    "notes":["..."],              what the terminal says of its ops beside it
  *    "ranks":[[rank,stage (-1: it is none, or which is not known),pipeline,1 or 0: its bubble is told],...],
  *    "unmarked":[[rank row,step,ns],...],        of the bubble, what may be ops without marks
+ *    "overlapped":[[rank row,step,ns],...],      of busy time, a forward and a backward at once
  *    "windows":[[pipeline,step,start,end],...],  of computation, by pipeline and start; end < start: none
  *    "labels":[["7F+13B",kind,chunk,microbatch,chunk2,microbatch2,phase,source,[texts]],...],
  *    "runs":[rank row,step,count, ...],  ops in order; "n":ops

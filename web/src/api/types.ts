@@ -264,6 +264,8 @@ export interface SimulateReply {
     stages: number;
     microbatches: number;
     chunks: number;
+    /** Ops that the work of a stage for one microbatch is cut into. */
+    pieces: number;
     p2p_ns: Ns;
     splits: boolean;
     pairs: boolean;

@@ -93,6 +93,7 @@ export function PipelinePage() {
         <div class="pl-what">
           <h1>{titleOf(drawn)}</h1>
           <p class="quiet">{facts.join(" · ")}</p>
+          <Notes of={drawn?.chart.notes ?? []} />
         </div>
         <Controls view={frame.view} cloud={withArrows && cloud} />
       </header>
@@ -113,6 +114,20 @@ export function PipelinePage() {
       )}
       <Bottom />
     </main>
+  );
+}
+
+/** What else is to be known of the ops: on hover, and a click keeps it in sight. */
+function Notes({ of }: { of: string[] }) {
+  return of.length === 0 ? null : (
+    <details class="pl-notes">
+      <summary title={of.join("\n")}>{t("pipeline.notes", of.length)}</summary>
+      <ul>
+        {of.map((note) => (
+          <li key={note}>{note}</li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
@@ -227,7 +242,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
     );
     takeWantedWindow(made, drawn);
     const said = factsOf(drawn, made.view, sim);
-    made.setLabel([t("chart.chart"), ...said].join(", "));
+    made.setLabel([t("chart.chart"), ...said, ...drawn.chart.notes].join(", "));
     showLegend(made);
     setFacts(said);
     goBack(made);

@@ -99,5 +99,10 @@ function makePng({ view, drawn }: OnPage): Promise<Blob> {
   const shown = view()!;
   const what = drawn()!;
   const sim = under.get() === "none" ? null : simulated.get();
-  return blobOf(shown.picture(what.chart.title, [factsOf(what, shown.view, sim).join(" · ")]));
+  return blobOf(
+    shown.picture(what.chart.title, [
+      factsOf(what, shown.view, sim).join(" · "),
+      ...what.chart.notes,
+    ]),
+  );
 }

@@ -2,7 +2,14 @@
 import { duration, percent, unitFor, type Unit } from "../base/time";
 import type { Column } from "../pipeline/margins";
 import type { Chart } from "../pipeline/model";
-import { bubbleShare, pipelinesOf, unmarkedShare, type Row, type View } from "../pipeline/rows";
+import {
+  bubbleShare,
+  overlappedShare,
+  pipelinesOf,
+  unmarkedShare,
+  type Row,
+  type View,
+} from "../pipeline/rows";
 import { session } from "../model/session";
 import { longestText } from "../pipeline/texts";
 import { t, type Word } from "../words";
@@ -22,7 +29,10 @@ export function columnsFor(view: View | null, all: boolean, isNarrow = false): C
     head: t("chart.busy"),
     width: 52,
     cell: (r) => percent(r.busyNs / r.windowNs),
-    title: (r) => duration(r.busyNs),
+    title: (r) =>
+      r.overlappedNs > 0
+        ? `${duration(r.busyNs)}, ${t("chart.overlapped", percent(r.overlappedNs / r.busyNs))}`
+        : duration(r.busyNs),
   };
   return all
     ? [
@@ -91,11 +101,16 @@ export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string
     scheduleText(drawn),
     ...(drawn.isAlone ? [] : choiceTexts(drawn, view)),
     duration(view.windowNs),
+    overlappedText(view),
     bubbleText(view),
     chart.untold,
-    ...chart.notes,
     drawn.isAlone || sim === null ? "" : simulationText(sim, view),
   ].filter((fact) => fact !== "");
+}
+
+function overlappedText(view: View): string {
+  const share = overlappedShare(view.rows);
+  return share > 0 ? t("chart.overlapped", percent(share)) : "";
 }
 
 /** Every rank does the whole model: of a stage that is missing here there would be a row, too. */
@@ -149,6 +164,6 @@ function underText(sim: Simulated): string {
   return sim.under.startsWith("theory:")
     ? t("pipeline.under-theory", sim.under.slice(7))
     : sim.under === "replay"
-      ? t("pipeline.under-replay")
+      ? t("pipeline.fact-replay")
       : (sim.reply?.used.schedule ?? "");
 }

@@ -161,6 +161,9 @@ export function SimulateForm() {
             largest={mean(0)}
           />
         </div>
+        {used !== undefined && used.pieces > 1 && (
+          <p class="quiet sim-pieces">{t("simulate.per-chunk", used.pieces)}</p>
+        )}
         <Factors n={used?.stages ?? 0} f={f} />
       </div>
       <Outcome isChanged={isChanged} />
@@ -397,6 +400,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
           </dd>
         </div>
       </dl>
+      {measured !== null && <p class="quiet">{t("simulate.both-times")}</p>}
       <Resets isChanged={isChanged} />
     </div>
   );

@@ -106,6 +106,8 @@ export interface Chart {
   path: Uint32Array;
   /** Of the bubble of a rank (row in ranks) in a step, what may be ops without marks. */
   unmarked: { rank: number; step: number; ns: number }[];
+  /** Likewise of busy time, a forward and a backward at once. */
+  overlapped: { rank: number; step: number; ns: number }[];
   /** By pipeline and start. */
   windows: Window[];
   steps: number[];

@@ -7,7 +7,7 @@ import { ChartView } from "./chart_view";
 import type { Words } from "./details";
 import type { Chart, Shapes, Shown, Table } from "./model";
 import { byGain, legend, plainTable, stageTable } from "./panels";
-import { bubbleShare, hasPhases, pipelinesOf, unmarkedShare } from "./rows";
+import { bubbleShare, hasPhases, overlappedShare, pipelinesOf, unmarkedShare } from "./rows";
 import type { Alike } from "./alike";
 import { StageMap } from "./stage_map";
 import { fill, longestText, speechOf, type Speech } from "./texts";
@@ -217,8 +217,12 @@ export class App {
       const why = longestText(this.data.view.longest, this.step, this.pipeline, texts);
       facts.push(this.headingOf(this.pipeline) + why);
     }
+    const overlapped = overlappedShare(view.rows);
+    facts.push(duration(view.windowNs));
+    if (overlapped > 0) {
+      facts.push(fill(texts.overlapped, percent(overlapped)));
+    }
     facts.push(
-      duration(view.windowNs),
       bubble === null
         ? page.untold
         : unmarked > 0

@@ -53,6 +53,8 @@ export interface Row {
   otherNs: number;
   /** Of the idle time, what may be ops without marks. */
   unmarkedNs: number;
+  /** Of the busy time, a forward and a backward at once. */
+  overlappedNs: number;
   /** The stage that its stalls waited for the longest, and for how long it had not finished. */
   waits: { stage: number; ns: number } | null;
 }
@@ -486,12 +488,17 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
   );
   const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
   const others = layOthers(chart, choice, rowOf, ranks.length, originNs);
-  const unmarked = new Float64Array(ranks.length);
-  for (const { rank, step, ns } of chart.unmarked) {
-    if (rowOf[rank] >= 0 && (choice.step === null || step === choice.step)) {
-      unmarked[rowOf[rank]] += ns;
+  const ofRows = (figures: Chart["unmarked"]): Float64Array => {
+    const sums = new Float64Array(ranks.length);
+    for (const { rank, step, ns } of figures) {
+      if (rowOf[rank] >= 0 && (choice.step === null || step === choice.step)) {
+        sums[rowOf[rank]] += ns;
+      }
     }
-  }
+    return sums;
+  };
+  const unmarked = ofRows(chart.unmarked);
+  const overlapped = ofRows(chart.overlapped);
   const theories = new Map(
     against === null
       ? []
@@ -533,6 +540,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       causeNs,
       otherNs: sumOf(others[i]),
       unmarkedNs: unmarked[i],
+      overlappedNs: overlapped[i],
       waits: waitsOf(chart, idle, originNs),
     };
   });
@@ -595,6 +603,18 @@ export function unmarkedShare(rows: readonly Row[]): number {
   return share < UNMARKED_SAID ? 0 : share;
 }
 
+/** In how much of the busy time of all stages a forward runs beside a backward. */
+export function overlappedShare(rows: readonly Row[]): number {
+  const sum = (of: (row: Row) => number): number => rows.reduce((n, r) => n + of(r), 0);
+  return (
+    sum((r) => r.overlappedNs) /
+    Math.max(
+      1,
+      sum((r) => r.busyNs),
+    )
+  );
+}
+
 /** Rows for the stages of the theory that nobody measured, in their places. */
 function addUnmeasured(
   rows: Row[],
@@ -630,6 +650,7 @@ function addUnmeasured(
         causeNs: new Array<number>(nCauses).fill(0),
         otherNs: 0,
         unmarkedNs: 0,
+        overlappedNs: 0,
         waits: null,
       });
     }

@@ -25,6 +25,7 @@ export interface Packed {
   others: { n: number; runs: number[]; gap: string; dur: string };
   path: { n: number; op: string };
   unmarked: [number, number, number][];
+  overlapped: [number, number, number][];
   windows: [number, number, number, number][];
   parts: [number, string, number, number, number, number][];
 }
@@ -134,6 +135,7 @@ export function unpack(p: Packed): Chart {
     },
     path: pathOf(p.path),
     unmarked: p.unmarked.map(([rank, step, ns]) => ({ rank, step, ns })),
+    overlapped: p.overlapped.map(([rank, step, ns]) => ({ rank, step, ns })),
     windows: p.windows.map(([pipeline, step, start, end]) => ({ pipeline, step, start, end })),
     steps: [...new Set(p.windows.map(([, step]) => step))].sort((a, b) => a - b),
     parts: [],
