@@ -11,6 +11,8 @@ import { everyNth } from "../src/base/pen";
 import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
+import { opDetails, type Words } from "../src/pipeline/details";
+import { linkOf, opNear, piecesOf } from "../src/pipeline/path";
 import { ENGLISH, longestText } from "../src/pipeline/texts";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
@@ -86,6 +88,38 @@ test("a microbatch lights up in what was measured and in what lies below", () =>
   // Under each of several steps lies the same theory: only that of the step is lit.
   assert.deepEqual(lights(null, { row: 0, lane: "ops", index: 3 }), [[3], [2]]);
   assert.deepEqual(lights(null, { row: 0, lane: "theory", index: 3 }), [[2], [3]]);
+});
+
+test("the line of the critical path says and leads to the op that it comes from", () => {
+  const ranks = [0, 1].map((r) => ({ rank: r, stage: r, pipeline: 0 }));
+  const chart = chartOf(
+    [
+      { rank: 0, name: "0", microbatch: 0, start: 0, end: 40 },
+      { rank: 1, name: "0", microbatch: 0, start: 60, end: 100 },
+    ],
+    ranks,
+  );
+  chart.path = Uint32Array.of(1, 0);
+  assert.deepEqual(linkOf(chart, 1), { op: 1, computing: 40, waiting: 20, after: 0, wholeNs: 100 });
+  assert.equal(linkOf(chart, 0)!.after, -1);
+  const words = { kinds: [["F", "forward"]], phases: [], causes: [], sources: [] } as Words;
+  const view = makeView(chart, null, choice);
+  const { lines } = opDetails(chart, 1, view, words, ENGLISH, 0, false, 0);
+  assert.deepEqual(
+    lines.filter(([name]) => name === "critical path" || name === "waited before"),
+    [
+      ["critical path", "40 ns", "40.0 % of it"],
+      ["waited before", "20 ns", "after 0 on stage 0"],
+    ],
+  );
+  const pieces = piecesOf(chart, (op) => ({
+    from: chart.start[op],
+    to: chart.end[op],
+    y: 30 + 100 * chart.rank[op],
+  }));
+  assert.equal(opNear(pieces, 20, 31), 0);
+  assert.equal(opNear(pieces, 50, 80), 1, "half way from the one row to the other");
+  assert.equal(opNear(pieces, 20, 80), -1);
 });
 
 test("a pipeline that makes its step as long as it is is said to", () => {

@@ -1,6 +1,7 @@
 /** The tables of a chart as the page shows them, without a document. */
 import type { Cell, ChartTable, Table } from "../api/types";
 import type { Chart } from "../pipeline/model";
+import { linksOf, pathsOf } from "../pipeline/path";
 import { pipelinesOf } from "../pipeline/rows";
 import { NO_FORM, type Form, type Under } from "./pipeline_state";
 
@@ -69,16 +70,7 @@ export function pathTable(
 ): Table {
   const several = pipeline === null && pipelinesOf(chart).length > 1;
   const rows: Cell[][] = [];
-  const paths = new Map<string, number[]>();
-  for (const op of chart.path) {
-    const key = `${chart.step[op]} ${chart.ranks[chart.rank[op]].pipeline}`;
-    const own = paths.get(key);
-    if (own === undefined) {
-      paths.set(key, [op]);
-    } else {
-      own.push(op);
-    }
-  }
+  const paths = pathsOf(chart);
   for (const window of chart.windows) {
     const own = paths.get(`${window.step} ${window.pipeline}`) ?? [];
     if (
@@ -113,25 +105,6 @@ export function pathTable(
     ["row", "int", "", true], // of the chart's ops
   ];
   return { name: "PipelinePath", title: "", columns, rows, total: rows.length, offset: 0 };
-}
-
-/** From the first link to the last; `path` goes from the step's end to its start. */
-function linksOf(
-  chart: Chart,
-  path: readonly number[],
-  startNs: number,
-): { op: number; computing: number; waiting: number }[] {
-  let at = path.length === 0 ? 0 : chart.end[path[0]]; // all later is counted
-  const out = path.map((op, i) => {
-    const next = path[i + 1];
-    const ended = next === undefined ? startNs : chart.end[next];
-    const isOther = next !== undefined && chart.rank[next] !== chart.rank[op];
-    const from = Math.min(at, isOther ? Math.max(chart.start[op], ended) : chart.start[op]);
-    const computing = at - from;
-    at = Math.min(ended, from);
-    return { op, computing, waiting: from - at };
-  });
-  return out.reverse();
 }
 
 /** What a row of "other schedules" lays below: "1f1b (replayed)", "interleaved, 2 chunks", "1f1b, stages balanced". */

@@ -404,7 +404,14 @@ export class ChartView {
   // --- pointer ---------------------------------------------------------------------------------------------------
 
   private targetAt(x: number, y: number): Target | null {
-    return targetAt(this.view, this.scene, this.viewport, x, y);
+    const target = targetAt(this.view, this.scene, this.viewport, x, y);
+    if (!this.path || (target !== null && !isGap(target))) {
+      return target;
+    }
+    // Between two blocks the line of the critical path stands for the one that it comes from.
+    const top = this.scene.tops[this.firstRow] ?? 0;
+    const op = this.overlay.opOfPathAt(this.sight(), x, y - top);
+    return (op >= 0 ? this.findOp(op) : null) ?? target;
   }
 
   private click(target: Target | null, event: PointerEvent): void {

@@ -1,6 +1,7 @@
 /** What is said about one block or one gap: the text of the tooltip, as lines of name and value. */
 import { isTransfer, LOOK_OTHER_WORK, type Chart, type Label } from "./model";
-import { duration, exact } from "../base/time";
+import { duration, exact, percent } from "../base/time";
+import { linkOf, type PathLink } from "./path";
 import { NO_ID, type Row, type View } from "./rows";
 import { fill, type Texts } from "./texts";
 
@@ -45,6 +46,20 @@ const stageLine = (stage: number, rank: string, texts: Texts): [string, string, 
   rank,
 ];
 
+/** What an op adds to the critical path, and what it waited for before. */
+function pathLines(chart: Chart, link: PathLink, texts: Texts): Details["lines"] {
+  const share = link.wholeNs > 0 ? link.computing / link.wholeNs : 0;
+  const lines: Details["lines"] = [
+    [texts.onPath, duration(link.computing), fill(texts.shareOfPath, percent(share))],
+  ];
+  if (link.after >= 0 && link.waiting > 0) {
+    const { stage } = chart.ranks[chart.rank[link.after]];
+    const before = fill(texts.opOnStage, chart.labels[chart.label[link.after]].name, stage);
+    lines.push([texts.waitedBefore, duration(link.waiting), fill(texts.afterOp, before)]);
+  }
+  return lines;
+}
+
 export function opDetails(
   chart: Chart,
   op: number,
@@ -77,6 +92,10 @@ export function opDetails(
   if (!isTheory && !Number.isNaN(host)) {
     lines.push(timeLine(texts.hostStart, host - shiftNs));
     lines.push(timeLine(texts.hostDuration, chart.hostEnd![op] - host));
+  }
+  const link = isTheory ? null : linkOf(chart, op);
+  if (link !== null) {
+    lines.push(...pathLines(chart, link, texts));
   }
   if (!isTheory) {
     lines.push([texts.labelFrom, words.sources[label.source] ?? "", ""]);

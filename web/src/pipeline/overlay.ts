@@ -6,6 +6,7 @@ import { fit, LEVELS, LEVELS_FLAT } from "./labels";
 import { isTransfer, type Chart } from "./model";
 import { LABEL_SIZE, textsOf, yOf, type Painter, type Sight } from "./painter";
 import { colourOf } from "./panels";
+import { opNear, piecesOf, tracePieces, type PathPiece } from "./path";
 import { firstAfter } from "./rows";
 import { tierSpan, type LaneKind } from "./scene";
 import { isGap, isTheory, laneOf, type Target } from "./targets";
@@ -331,28 +332,7 @@ export class Overlay {
 
   /** The critical path: along the foot of its ops, and from each to the next. */
   private paintPath(s: Sight, ctx: CanvasRenderingContext2D): void {
-    const { chart } = s;
-    let before = -1;
-    ctx.beginPath();
-    for (const op of chart.path) {
-      const row = this.rowOfRank[chart.rank[op]];
-      if (row < 0 || (s.view.step !== null && chart.step[op] !== s.view.step)) {
-        continue;
-      }
-      const y = s.scene.tops[row] - s.scene.tops[s.firstRow] + s.scene.blockH - 3;
-      const x1 = s.viewport.x(chart.end[op] - s.view.originNs);
-      const isNext =
-        before >= 0 &&
-        chart.step[before] === chart.step[op] &&
-        chart.ranks[chart.rank[before]].pipeline === chart.ranks[chart.rank[op]].pipeline;
-      if (isNext) {
-        ctx.lineTo(x1, y);
-      } else {
-        ctx.moveTo(x1, y);
-      }
-      ctx.lineTo(s.viewport.x(chart.start[op] - s.view.originNs), y);
-      before = op;
-    }
+    tracePieces(ctx, this.pieces(s));
     for (const [colour, width] of [
       [s.theme.page, 4],
       [s.theme.ink, 2],
@@ -361,6 +341,25 @@ export class Overlay {
       ctx.lineWidth = width;
       ctx.stroke();
     }
+  }
+
+  private pieces(s: Sight): PathPiece[] {
+    const { chart, view, viewport, scene } = s;
+    return piecesOf(chart, (op) => {
+      const row = this.rowOfRank[chart.rank[op]];
+      return row < 0 || (view.step !== null && chart.step[op] !== view.step)
+        ? null
+        : {
+            from: viewport.x(chart.start[op] - view.originNs),
+            to: viewport.x(chart.end[op] - view.originNs),
+            y: yOf(s, row) + scene.blockH - 3,
+          };
+    });
+  }
+
+  /** The op of the critical path whose line is at a place of the canvas, -1: none. */
+  opOfPathAt(s: Sight, x: number, y: number): number {
+    return opNear(this.pieces(s), x, y);
   }
 
   private paintArrow(s: Sight, ctx: CanvasRenderingContext2D, a: number, b: number): void {

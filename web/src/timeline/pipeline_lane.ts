@@ -9,6 +9,7 @@ import type { Details } from "../pipeline/details";
 import { bubbleDetails, opDetails, otherDetails } from "../pipeline/details";
 import { CanvasGlyphs } from "../pipeline/glyphs";
 import { fit, LEVELS_FLAT } from "../pipeline/labels";
+import { piecesOf, tracePieces, type PathPiece } from "../pipeline/path";
 import { N_LOOKS, type Chart } from "../pipeline/model";
 import { colourOf } from "../pipeline/panels";
 import { Raster, textWidth, type Style } from "../pipeline/raster";
@@ -191,10 +192,10 @@ export function drawPipelinePath(
   ctx.beginPath();
   ctx.rect(0, list.top, scene.width, list.bottom - list.top);
   ctx.clip();
-  ctx.beginPath();
-  for (const rows of pipelineRows.get()) {
-    tracePath(ctx, rows, tops, view);
-  }
+  tracePieces(
+    ctx,
+    pipelineRows.get().flatMap((rows) => pathPieces(rows, tops, view)),
+  );
   // Quiet: it crosses the lanes of the ranks in between.
   ctx.strokeStyle = colours.line;
   ctx.lineWidth = 1.5;
@@ -202,12 +203,11 @@ export function drawPipelinePath(
   ctx.restore();
 }
 
-function tracePath(
-  ctx: CanvasRenderingContext2D,
+function pathPieces(
   rows: PipelineRows,
   tops: ReturnType<typeof topsOf>,
   view: Viewport,
-): void {
+): PathPiece[] {
   const { chart } = rows;
   const at = new Map<number, { y: number; shiftNs: Ns }>(); // by row of the chart's ranks
   for (const { item, top } of tops.values()) {
@@ -217,25 +217,14 @@ function tracePath(
       at.set(found.row.rankRow, { y: top + BLOCK_PX - 2, shiftNs });
     }
   }
-  let before = -1;
-  for (const op of chart.path) {
+  return piecesOf(chart, (op) => {
     const place = at.get(chart.rank[op]);
-    if (place === undefined) {
-      before = -1;
-      continue;
-    }
-    const x1 = view.x(chart.end[op] + place.shiftNs);
-    const x0 = view.x(chart.start[op] + place.shiftNs);
-    const isNext =
-      before >= 0 &&
-      chart.step[before] === chart.step[op] &&
-      chart.ranks[chart.rank[before]].pipeline === chart.ranks[chart.rank[op]].pipeline;
-    if (isNext) {
-      ctx.lineTo(x1, place.y);
-    } else {
-      ctx.moveTo(x1, place.y);
-    }
-    ctx.lineTo(x0, place.y);
-    before = op;
-  }
+    return place === undefined
+      ? null
+      : {
+          from: view.x(chart.start[op] + place.shiftNs),
+          to: view.x(chart.end[op] + place.shiftNs),
+          y: place.y,
+        };
+  });
 }

@@ -1,0 +1,124 @@
+/** The critical path: what each of its ops adds to the step, and the line that shows it. */
+import type { Chart } from "./model";
+
+export interface PathLink {
+  op: number;
+  /** How long of it decided the step, and what was waited before it. */
+  computing: number;
+  waiting: number;
+  /** What it followed; -1: it is the first. */
+  after: number;
+  /** All links of its step and pipeline, computing and waiting. */
+  wholeNs: number;
+}
+
+/** From the first link to the last; `path` goes from the step's end to its start (src/analyze/pipeline/bubble.c, walk_critical_path). */
+export function linksOf(chart: Chart, path: readonly number[], startNs: number): PathLink[] {
+  let at = path.length === 0 ? 0 : chart.end[path[0]]; // all later is counted
+  const wholeNs = at - startNs;
+  const out = path.map((op, i): PathLink => {
+    const next = path[i + 1];
+    const ended = next === undefined ? startNs : chart.end[next];
+    const isOther = next !== undefined && chart.rank[next] !== chart.rank[op];
+    const from = Math.min(at, isOther ? Math.max(chart.start[op], ended) : chart.start[op]);
+    const computing = at - from;
+    at = Math.min(ended, from);
+    return { op, computing, waiting: from - at, after: next ?? -1, wholeNs };
+  });
+  return out.reverse();
+}
+
+/** The ops of each path, from its end to its start, by "step pipeline". */
+export function pathsOf(chart: Chart): Map<string, number[]> {
+  const paths = new Map<string, number[]>();
+  for (const op of chart.path) {
+    const key = `${chart.step[op]} ${chart.ranks[chart.rank[op]].pipeline}`;
+    (paths.get(key) ?? paths.set(key, []).get(key)!).push(op);
+  }
+  return paths;
+}
+
+const known = new WeakMap<Chart, Map<number, PathLink>>();
+
+/** The link that an op is; null: it is on no path. */
+export function linkOf(chart: Chart, op: number): PathLink | null {
+  let links = known.get(chart);
+  if (links === undefined) {
+    links = new Map();
+    const paths = pathsOf(chart);
+    for (const window of chart.windows) {
+      const path = paths.get(`${window.step} ${window.pipeline}`) ?? [];
+      for (const link of linksOf(chart, path, window.start)) {
+        links.set(link.op, link);
+      }
+    }
+    known.set(chart, links);
+  }
+  return links.get(op) ?? null;
+}
+
+/** A piece of the line: along an op, or from an op back to the one that it followed. */
+export interface PathPiece {
+  op: number;
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+}
+
+/** The line of all paths; `placeOf` an op: from and to where its foot goes, null where it is not shown. */
+export function piecesOf(
+  chart: Chart,
+  placeOf: (op: number) => { from: number; to: number; y: number } | null,
+): PathPiece[] {
+  const pieces: PathPiece[] = [];
+  let before = -1;
+  for (const op of chart.path) {
+    const place = placeOf(op);
+    if (place === null) {
+      before = -1;
+      continue;
+    }
+    const isNext =
+      before >= 0 &&
+      chart.step[before] === chart.step[op] &&
+      chart.ranks[chart.rank[before]].pipeline === chart.ranks[chart.rank[op]].pipeline;
+    const last = pieces[pieces.length - 1];
+    if (isNext) {
+      pieces.push({ op: before, x0: last.x1, y0: last.y1, x1: place.to, y1: place.y });
+    }
+    pieces.push({ op, x0: place.to, y0: place.y, x1: place.from, y1: place.y });
+    before = op;
+  }
+  return pieces;
+}
+
+export function tracePieces(ctx: CanvasRenderingContext2D, pieces: PathPiece[]): void {
+  ctx.beginPath();
+  pieces.forEach(({ x0, y0, x1, y1 }, i) => {
+    const last = pieces[i - 1];
+    if (last?.x1 !== x0 || last.y1 !== y0) {
+      ctx.moveTo(x0, y0);
+    }
+    ctx.lineTo(x1, y1);
+  });
+}
+
+const NEAR_PX = 4;
+
+/** The op whose piece is nearest to a place, -1: none is near. */
+export function opNear(pieces: PathPiece[], x: number, y: number): number {
+  let best = -1;
+  let nearest = NEAR_PX;
+  for (const { op, x0, y0, x1, y1 } of pieces) {
+    const length = (x1 - x0) ** 2 + (y1 - y0) ** 2;
+    const along = length > 0 ? ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / length : 0;
+    const at = Math.max(0, Math.min(1, along));
+    const far = Math.hypot(x - x0 - at * (x1 - x0), y - y0 - at * (y1 - y0));
+    if (far < nearest) {
+      best = op;
+      nearest = far;
+    }
+  }
+  return best;
+}
