@@ -43,13 +43,21 @@ const table: Table = {
 };
 const nodes = callsOf(table);
 
+test("from the bottom the time is that of the name itself, and none of its callers", () => {
+  const turned = callsOf(table, "callees");
+  assert.deepEqual(
+    turned.map((node) => node.self === null),
+    turned.map((node) => node.depth > 1),
+  );
+});
+
 void test("the table as a tree", () => {
   assert.deepEqual(
     nodes.map((n) => n.parent),
     [-1, 0, 1, 2, 1, 0, 0],
   );
   assert.deepEqual(nodes[0].children, [1, 5, 6]);
-  assert.equal(nodes[3].self.device, 30);
+  assert.equal(nodes[3].self!.device, 30);
   assert.equal(nodes[3].slice, 9);
   assert.equal(timeOf(nodes, ""), "device");
   assert.equal(timeOf(nodes, "host"), "host");

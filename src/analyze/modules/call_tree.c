@@ -410,6 +410,12 @@ bool ps_call_tree_turned(ps_call_tree *t, const ps_call_tree *from, uint32_t *la
         }
     }
     add_call_totals(t);
+    for (size_t i = 1; i < t->n; i++) { /* the time is the name's own, and none of its callers' */
+        ps_call_node *x = &t->nodes[i];
+        for (int k = 0; k < PS_N_CALL_TIMES; k++) {
+            x->self_ns[k] = x->parent == 0 ? x->total_ns[k] : 0;
+        }
+    }
     return ok;
 }
 
@@ -456,10 +462,11 @@ static const ps_sort_key BY_TIME[] = {PS_UP(placed_call, parent), PS_DOWN(placed
 typedef struct putting {
     const ps_call_tree *t;
     ps_table *table;
-    placed_call *placed; /* [n - 1], children of a node beside one another */
-    int64_t *n_below;    /* [n] slices of a node and all below it */
-    int64_t *depth;      /* [n] */
-    uint32_t *stack;     /* nodes whose rows are to come; from t->n on places in `others` */
+    placed_call *placed;                    /* [n - 1], children of a node beside one another */
+    int64_t *n_below;                       /* [n] slices of a node and all below it */
+    int64_t (*self_below)[PS_N_CALL_TIMES]; /* [n] their own times */
+    int64_t *depth;                         /* [n] */
+    uint32_t *stack; /* nodes whose rows are to come; from t->n on places in `others` */
     size_t n_stack, cap_stack;
     ps_call_row *others; /* rows that are no nodes, numbered behind those */
     size_t n_others, cap_others;
@@ -504,8 +511,6 @@ static bool keep_other_calls(putting *p, uint32_t parent, const ps_call_row *sum
     row.depth = p->depth[parent] + 1;
     row.name = "(others)";
     row.kind = ps_call_kind_name(PS_CALL_OTHERS);
-    row.host_self_ns = row.host_ns;
-    row.device_self_ns = row.device_ns;
     row.longest_ns = row.longest_start_ns = row.longest_rank = row.slice = PS_UNKNOWN_INT;
     return PS_ADD(p->others, p->n_others, p->cap_others, UINT32_MAX, row) &&
            PS_ADD(p->stack, p->n_stack, p->cap_stack, UINT32_MAX, (uint32_t)row.node);
@@ -526,6 +531,8 @@ static bool go_below(putting *p, uint32_t node) {
             const ps_call_node *x = &p->t->nodes[child];
             others.host_ns += x->total_ns[PS_CALLS_HOST];
             others.device_ns += x->total_ns[PS_CALLS_DEVICE];
+            others.host_self_ns += p->self_below[child][PS_CALLS_HOST];
+            others.device_self_ns += p->self_below[child][PS_CALLS_DEVICE];
             others.n += p->n_below[child];
         } else if (!PS_ADD(p->stack, p->n_stack, p->cap_stack, UINT32_MAX, child)) {
             return false;
@@ -556,8 +563,10 @@ static bool place_calls(putting *p) {
     }
     for (size_t i = t->n; i-- > 0;) {
         p->n_below[i] += t->nodes[i].n;
+        add_call_times(p->self_below[i], t->nodes[i].self_ns);
         if (i > 0) {
             p->n_below[t->nodes[i].parent] += p->n_below[i];
+            add_call_times(p->self_below[t->nodes[i].parent], p->self_below[i]);
         }
     }
     ps_sort_by(p->placed, t->n - 1, sizeof *p->placed, PS_KEYS(BY_TIME));
@@ -568,9 +577,10 @@ void ps_call_tree_put(const ps_call_tree *t, ps_table *table) {
     putting p = {.t = t, .table = table};
     p.placed = ps_calloc(t->n + 1, sizeof *p.placed);
     p.n_below = ps_calloc(t->n + 1, sizeof *p.n_below);
+    p.self_below = ps_calloc(t->n + 1, sizeof *p.self_below);
     p.depth = ps_calloc(t->n + 1, sizeof *p.depth);
-    bool ok =
-        t->n == 0 || (p.placed != NULL && p.n_below != NULL && p.depth != NULL && place_calls(&p));
+    bool ok = t->n == 0 || (p.placed != NULL && p.n_below != NULL && p.self_below != NULL &&
+                            p.depth != NULL && place_calls(&p));
     while (ok && p.n_stack > 0) {
         uint32_t node = p.stack[--p.n_stack];
         if (node >= t->n) {
@@ -585,6 +595,7 @@ void ps_call_tree_put(const ps_call_tree *t, ps_table *table) {
     }
     ps_free(p.placed);
     ps_free(p.n_below);
+    ps_free(p.self_below);
     ps_free(p.depth);
     ps_free(p.stack);
     ps_free(p.others);

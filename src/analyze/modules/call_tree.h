@@ -76,7 +76,7 @@ void ps_call_tree_fini(ps_call_tree *t);
 
 /* Adds a tree to another, which may be {0}. False when memory is out. */
 bool ps_call_tree_add(ps_call_tree *t, const ps_call_tree *other);
-/* The same from the bottom: below each name who called it, with what of its own time came from there. `last` [from->n], may be NULL: the
+/* The same from the bottom: below each name, whose own time is all that it has, who called it, with what of that time came from there. `last` [from->n], may be NULL: the
  * node at the end of the chain of each node, PS_NONE where it has none. False when memory is out. */
 bool ps_call_tree_turned(ps_call_tree *t, const ps_call_tree *from, uint32_t *last);
 

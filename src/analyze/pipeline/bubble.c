@@ -216,7 +216,7 @@ typedef struct last_passes {
 } last_passes;
 
 /* Less than a tenth of the shorter one in common is a difference of clocks, as in pictures (tiersOf in web/src/pipeline/rows.ts). */
-static int64_t common_ns(const ps_op *before, const ps_op *op) {
+static int64_t passes_common_ns(const ps_op *before, const ps_op *op) {
     if (before == NULL || before->end_ns <= op->start_ns) {
         return 0;
     }
@@ -237,7 +237,7 @@ static int64_t overlapped_by(const ps_op *op, last_passes *last) {
     }
     bool is_forward = op->kind == PS_OP_F;
     const ps_op **own = is_forward ? &last->forward : &last->backward;
-    int64_t ns = common_ns(is_forward ? last->backward : last->forward, op);
+    int64_t ns = passes_common_ns(is_forward ? last->backward : last->forward, op);
     *own = *own == NULL || op->end_ns > (*own)->end_ns ? op : *own;
     return ns;
 }

@@ -43,7 +43,7 @@ bool ps_block_is_told_by_number(const ps_op *op) {
 }
 
 /* Of a name without numbers. */
-static void number_text(const ps_op *op, ps_block_text *out) {
+static void microbatch_text(const ps_op *op, ps_block_text *out) {
     if (op->microbatch2 >= 0) {
         (void)snprintf(out->text, PS_BLOCK_TEXT_SIZE, "%ld+%ld", (long)op->microbatch,
                        (long)op->microbatch2);
@@ -60,7 +60,7 @@ bool ps_block_text_of(const ps_op *op, int level, ps_block_text *out) {
     if (!full && ps_block_is_told_by_number(op) && short_name(op->name, out->text)) {
         /* done */
     } else if (!has_number && op->microbatch >= 0 && (!full || strlen(op->name) <= 2)) {
-        number_text(op, out);
+        microbatch_text(op, out);
     } else {
         (void)snprintf(out->text, PS_BLOCK_TEXT_SIZE, "%s", op->name);
         if (strlen(op->name) >= PS_BLOCK_TEXT_SIZE) {

@@ -359,7 +359,7 @@ static void put_how(const ps_chart *chart, ps_json *j) {
 }
 
 /* A sentence of the list, unless there is none. */
-static void put_note(ps_json *j, ps_buf *note) {
+static void pack_note(ps_json *j, ps_buf *note) {
     if (note->len > 0) {
         ps_json_script_str(j, ps_buf_str(note));
     }
@@ -374,11 +374,11 @@ static void put_notes(const ps_chart *chart, ps_json *j) {
     if (chart->schedule_how[0] != '\0' && chart->labels[0] != '\0') {
         ps_buf_addf(&note, PS_SAY(chart->lang, "From %s.", "来自：%s。"), chart->labels);
     }
-    put_note(j, &note);
+    pack_note(j, &note);
     ps_chart_say_clocks(chart, true, "", PS_SAY(chart->lang, ". ", "。"), &note);
-    put_note(j, &note);
+    pack_note(j, &note);
     ps_chart_say_numbers(chart, "", PS_SAY(chart->lang, " ", ""), &note);
-    put_note(j, &note);
+    pack_note(j, &note);
     ps_buf_fini(&note);
     if (chart->n_unmarked_weights > 0) {
         char text[256];

@@ -202,7 +202,7 @@ void ps_chart_windows_by_step(ps_chart_window *windows, size_t n) {
     ps_sort(windows, n, sizeof *windows, compare_windows_by_step);
 }
 
-static double length_of(const ps_chart_window *w) {
+static double window_length(const ps_chart_window *w) {
     return (double)w->end_ns - (double)w->start_ns;
 }
 
@@ -215,11 +215,12 @@ int32_t ps_longest_pipeline(const ps_chart_window *windows, size_t n, int64_t st
         const ps_chart_window *w = &windows[i];
         if (w->step == step && w->end_ns >= w->start_ns) {
             first = first == NULL ? w : first;
-            longest = longest == NULL || length_of(w) > length_of(longest) ? w : longest;
+            longest = longest == NULL || window_length(w) > window_length(longest) ? w : longest;
             *n_pipelines += 1;
         }
     }
-    bool stands_out = longest != NULL && length_of(longest) > length_of(first) * (1 + PS_FOLD_NEAR);
+    bool stands_out =
+        longest != NULL && window_length(longest) > window_length(first) * (1 + PS_FOLD_NEAR);
     return stands_out ? longest->pipeline : -1;
 }
 

@@ -14,7 +14,8 @@ export interface CallNode {
   name: string;
   kind: string;
   total: Record<Time, number>;
-  self: Record<Time, number>;
+  /** null: a caller, from the bottom, where time is that of the name that it called. */
+  self: Record<Time, number> | null;
   n: number;
   longest: number | null;
   /** Of the longest: its number in the rank that was asked for, or its rank and when it began (epoch). */

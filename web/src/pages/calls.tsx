@@ -148,7 +148,7 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
   const reply = useReply(JSON.stringify([path, params]), (signal) =>
     wholeTable(path, params, typeof params.table === "string" ? params.table : null, signal),
   );
-  const nodes = useMemo(() => callsOf(reply.data), [reply.data]);
+  const nodes = useMemo(() => callsOf(reply.data, state.by), [reply.data, state.by]);
   if (reply.error !== null) {
     return hasNothing(reply.error) ? (
       <Empty title={t("calls.nothing")}>
@@ -340,7 +340,9 @@ function Chosen({
         {TIMES.filter((time) => whole[time] > 0).map((time) => (
           <>
             <Fact name={t(`calls.total-${time}`)} value={both(node.total[time], whole[time])} />
-            <Fact name={t(`calls.self-${time}`)} value={both(node.self[time], whole[time])} />
+            {node.self !== null && (
+              <Fact name={t(`calls.self-${time}`)} value={both(node.self[time], whole[time])} />
+            )}
           </>
         ))}
         <Fact name={t("calls.number")} value={grouped(String(node.n))} />

@@ -1,10 +1,10 @@
 /** The call tree as the server gives it (docs/serve-api.md, /api/call_tree and the mode call_tree). */
 import type { Cell, Table } from "../api/types";
-import type { CallNode, Time } from "../model/flame";
+import type { By, CallNode, Time } from "../model/flame";
 import { reader } from "./data";
 
 /** In the order of the table: parents first. Empty: the table has nothing. */
-export function callsOf(table: Table | null): CallNode[] {
+export function callsOf(table: Table | null, by: By = "callers"): CallNode[] {
   if (table === null) {
     return [];
   }
@@ -37,7 +37,7 @@ export function callsOf(table: Table | null): CallNode[] {
       name: String(name(row) ?? ""),
       kind: String(kind(row) ?? ""),
       total: both(0),
-      self: both(1),
+      self: by === "callees" && Number(level(row)) > 1 ? null : both(1),
       n: Number(n(row) ?? 0),
       longest: number(longest(row)),
       slice: number(slice(row)),

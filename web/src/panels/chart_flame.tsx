@@ -198,7 +198,9 @@ function hitOf(p: FlameProps, box: FlameBox): Hit {
   for (const time of ["device", "host"] as const) {
     if (whole[time] > 0) {
       lines.push([t(`calls.total-${time}`), of(node.total[time], whole[time])]);
-      lines.push([t(`calls.self-${time}`), of(node.self[time], whole[time])]);
+      if (node.self !== null) {
+        lines.push([t(`calls.self-${time}`), of(node.self[time], whole[time])]);
+      }
     }
   }
   lines.push(["", exact(node.total[p.time])]);
