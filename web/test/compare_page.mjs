@@ -24,6 +24,39 @@ async function open(options = {}, from = url) {
   await page.waitForSelector("#page-compare .grid-row");
   return page;
 }
+
+/** By the wheel, and as a drag of the scrollbar sets it: the rows are drawn where the table stands. */
+async function scrollsBothWays(page, grid) {
+  await grid.scrollIntoViewIfNeeded();
+  const box = await grid.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const wheel = (px) => page.mouse.wheel(0, px);
+  const set = (px) => grid.evaluate((element, to) => (element.scrollTop = to), px);
+  for (const [move, px] of [
+    [wheel, 1000],
+    [wheel, -1000],
+    [set, 1000],
+    [set, 0],
+  ]) {
+    await move(px);
+    await page.waitForFunction(
+      ([element, isDown]) => {
+        const heads = element.querySelector(".grid-top").offsetHeight;
+        const top = element.getBoundingClientRect().top + element.clientTop + heads;
+        const places = [...element.querySelectorAll(".grid-row")].map((row) =>
+          Math.round(row.getBoundingClientRect().top - top),
+        );
+        return (
+          element.scrollTop > 0 === isDown &&
+          Math.min(...places) <= 0 &&
+          Math.max(...places) + 24 >= element.clientHeight - heads
+        );
+      },
+      [await grid.elementHandle(), px > 0],
+      { timeout: 5000 },
+    );
+  }
+}
 const shot = async (page, name) => {
   if (process.env.PIPESCOPE_SHOTS) {
     await page.waitForTimeout(300);
@@ -62,11 +95,9 @@ const shot = async (page, name) => {
       .first()
       .waitFor();
   }
-  await page
-    .locator("#page-compare .card", { hasText: `Baseline: ${lost[0].name}` })
-    .locator(".grid-row")
-    .first()
-    .dblclick();
+  const places = page.locator("#page-compare .card", { hasText: `Baseline: ${lost[0].name}` });
+  await scrollsBothWays(page, places.locator(".grid"));
+  await places.locator(".grid-row").first().dblclick();
   // The slice is seen in its length, with what is known of it.
   await page.waitForFunction(
     () => /tab=timeline/.test(location.hash) && /tl\.sel=/.test(location.hash),

@@ -269,6 +269,12 @@ function Bar(state: GridState) {
 
 function Body({ state, box }: { state: GridState; box: Box }) {
   const { rows, shown, cursor, columns, scroller, options } = state;
+  // An element that is new, or was made shorter, may stand elsewhere before any event says so.
+  useLayoutEffect(() => {
+    if (box.current !== null) {
+      scroller.scrolled(box.current);
+    }
+  });
   const key = (e: KeyboardEvent): void =>
     tableKey(e, {
       cursor,

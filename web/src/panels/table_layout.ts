@@ -68,14 +68,20 @@ export function fit(
   return widths;
 }
 
+/** What the scroller needs of the element that scrolls. */
+export type Scrolled = Pick<HTMLElement, "scrollTop">;
+
 /** Where the rows are scrolled to, in pixels of all rows under one another. The element is as high as it may be; where that is
- * less, its scrollbar stands for more, and the wheel still moves row by row. */
+ * less, its scrollbar stands for more, and the wheel still moves row by row.
+ *
+ * `at` and `top` are one place, among the rows and in the element. Whoever moves one sets both, `top` as the element took it; an
+ * element that stands elsewhere than `top` was moved by somebody else, whatever events came or did not. */
 export class Scroller {
   at = 0;
   spacePx = 0;
+  private top = 0;
   private fullPx = 0;
   private viewPx = 0;
-  private expected = -1;
 
   constructor(private readonly moved: () => void) {}
 
@@ -92,42 +98,39 @@ export class Scroller {
 
   /** Of a place among all rows, in the element. */
   topOf(px: number): number {
-    return this.isScaled ? this.elementAt() + (px - this.at) : px;
+    return this.isScaled ? this.top + (px - this.at) : px;
   }
 
-  private elementAt(): number {
-    return this.isScaled
-      ? (this.at / (this.fullPx - this.viewPx)) * (this.spacePx - this.viewPx)
-      : this.at;
+  /** Pixels of all rows for one of the element. */
+  private get scale(): number {
+    return this.isScaled ? (this.fullPx - this.viewPx) / (this.spacePx - this.viewPx) : 1;
   }
 
-  scrolled(element: HTMLElement): void {
-    if (Math.abs(element.scrollTop - this.expected) <= 1) {
-      this.expected = -1;
-      return;
+  /** The element may have moved: by its scrollbar, keys or the wheel, or because it became shorter. */
+  scrolled(element: Scrolled): void {
+    if (element.scrollTop !== this.top) {
+      this.top = element.scrollTop;
+      this.at = Math.max(0, Math.min(this.top * this.scale, this.fullPx - this.viewPx));
+      this.moved();
     }
-    this.expected = -1;
-    this.at = this.isScaled
-      ? (element.scrollTop / (this.spacePx - this.viewPx)) * (this.fullPx - this.viewPx)
-      : element.scrollTop;
-    this.moved();
   }
 
-  wheel(e: WheelEvent, element: HTMLElement): void {
+  wheel(e: WheelEvent, element: Scrolled): void {
     if (this.isScaled && !e.ctrlKey && !e.shiftKey && e.deltaY !== 0) {
       e.preventDefault();
       this.go(this.at + e.deltaY * (e.deltaMode === 1 ? ROW_PX : 1), element);
     }
   }
 
-  toTop(element: HTMLElement | null): void {
-    this.at = 0;
+  toTop(element: Scrolled | null): void {
     if (element !== null) {
-      element.scrollTop = 0;
+      this.go(0, element);
+    } else {
+      this.at = this.top = 0;
     }
   }
 
-  reveal(fromPx: number, toPx: number, element: HTMLElement | null): void {
+  reveal(fromPx: number, toPx: number, element: Scrolled | null): void {
     if (element !== null && fromPx < this.at) {
       this.go(fromPx, element);
     } else if (element !== null && toPx > this.at + this.viewPx) {
@@ -135,10 +138,11 @@ export class Scroller {
     }
   }
 
-  private go(px: number, element: HTMLElement): void {
-    this.at = Math.max(0, Math.min(px, this.fullPx - this.viewPx));
-    this.expected = Math.round(this.elementAt());
-    element.scrollTop = this.expected;
+  private go(px: number, element: Scrolled): void {
+    const at = Math.max(0, Math.min(px, this.fullPx - this.viewPx));
+    element.scrollTop = at / this.scale;
+    this.top = element.scrollTop;
+    this.at = this.isScaled ? at : this.top;
     this.moved();
   }
 }
