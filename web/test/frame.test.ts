@@ -441,6 +441,24 @@ test("the address: ranks stand by what they are; what is none stays", () => {
   assert.equal(idsOf(hash), kept);
   assert.equal(keysOf(kept), hash);
   assert.equal(keysOf(hash), hash, "keys lead there, too");
+  // Whatever stands before a rank, and however an address was written on its way here.
+  const signed = new Map([
+    [
+      "tl",
+      {
+        box: "17+5,0123456789abcdef:3,0123456789abcdef:4:0-1",
+        open: "+0123456789abcdef,-0123456789abcdef|device/0",
+        ranks: "=0123456789abcdef",
+        order: ">0123456789abcdef,0123456789abcdef|host",
+      },
+    ],
+    ["sum", { of: '{"rank":"0123456789abcdef"}' }],
+  ]);
+  const sent = idsOf(`#${formatHash("timeline", signed)}`);
+  assert.doesNotMatch(sent, /0123456789abcdef/);
+  for (const written of [sent, `#${new URLSearchParams(sent.slice(1)).toString()}`]) {
+    assert.deepEqual(parseHash(keysOf(written)).parts, signed, written);
+  }
   ranks.set([]);
 });
 

@@ -39,31 +39,52 @@ export function formatHash(shown: Tab, parts: UrlState): string {
       out.set(`${prefix}.${key}`, value);
     }
   }
-  // These may stand in a fragment as they are, and are easier to read so.
-  return out.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
+  return readable(out);
 }
+
+/** These may stand in a fragment as they are, and are easier to read so. */
+const readable = (params: URLSearchParams): string =>
+  params.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
 
 const RANK_ID = /\b[0-9a-f]{16}\b/g;
 const CAPTURE_ID = /\bx[0-9a-f]{16}\b/g;
-/** Where numbers of captures stand. */
-const CAPTURE = /\b((?:base\.n|job\.cluster|cmp\.now)=|pp\.under=beside:)(\d+)/g;
+/** Where numbers of captures stand, and what is before them. */
+const CAPTURE_AT: Readonly<Record<string, RegExp>> = {
+  "base.n": /^()(\d+)/,
+  "job.cluster": /^()(\d+)/,
+  "cmp.now": /^()(\d+)/,
+  "pp.under": /^(beside:)(\d+)/,
+};
+
+/** Of an address with each value changed, as it was meant: it may be written in several ways. */
+function withValues(hash: string, change: (value: string, key: string) => string): string {
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
+  const changed = new URLSearchParams([...params].map(([key, value]) => [key, change(value, key)]));
+  return changed.toString() === params.toString() ? hash : `#${readable(changed)}`;
+}
 
 /** In the address ranks and captures stand by what they are, not by where their file lies or which was opened first: it holds for a copy
  * of the capture elsewhere. What is none of these stays as it is. */
 export function idsOf(hash: string): string {
   const by = new Map(ranks.get().map((r) => [r.key, r.id ?? r.key]));
   const captures = captureIds(ranks.get());
-  return hash
-    .replace(RANK_ID, (key) => by.get(key) ?? key)
-    .replace(CAPTURE, (_, before: string, n: string) => before + (captures.get(Number(n)) ?? n));
+  return withValues(hash, (value, key) => {
+    const named = value.replace(RANK_ID, (rank) => by.get(rank) ?? rank);
+    const at = CAPTURE_AT[key];
+    return at === undefined
+      ? named
+      : named.replace(at, (_, before: string, n: string) => before + (captures.get(Number(n)) ?? n));
+  });
 }
 
 export function keysOf(hash: string): string {
   const by = new Map(ranks.get().map((r) => [r.id, r.key]));
   const captures = new Map([...captureIds(ranks.get())].map(([n, id]) => [id, String(n)]));
-  return hash
-    .replace(RANK_ID, (id) => by.get(id) ?? id)
-    .replace(CAPTURE_ID, (id) => captures.get(id) ?? id);
+  return withValues(hash, (value) =>
+    value
+      .replace(RANK_ID, (id) => by.get(id) ?? id)
+      .replace(CAPTURE_ID, (id) => captures.get(id) ?? id),
+  );
 }
 
 const registered: UrlPart[] = [];
