@@ -340,11 +340,26 @@ const TASKS = {
   "share what is seen": async (v) => {
     await v.find("hcom_receive__875_4_1");
     await v.press("f");
+    await v.lane("Free").hover();
+    await v.lane("Free").getByRole("button", { name: "Pin on top" }).click();
+    await v.lane("Computing").click({ button: "right" });
+    await v.page.getByRole("menuitem", { name: "Hide", exact: true }).click();
+    const from = await v.at(v.lane("Stream 2"), 0.25);
+    await v.drag(from, [from[0] + 200, from[1]]);
+    await v.rows(".slice-list");
+    const textsOf = (of) =>
+      Promise.all(
+        [".tl-pins .tl-name", ".tl-hidden", ".slice-list"].map((s) =>
+          of.page.locator(s).allInnerTexts(),
+        ),
+      );
     await v.state(); // the address catches up
     const address = await v.page.evaluate(() => location.hash);
     const other = await Viewer.open(browser, v.url, { hash: `&${address.slice(1)}` });
     const [mine, theirs] = [await v.state(), await other.state()];
     assert.deepEqual(theirs, mine, "another page shows the same");
+    await other.rows(".slice-list");
+    assert.deepEqual(await textsOf(other), await textsOf(v), "lanes and the list of the box, too");
     assert.ok(
       !(await other.page.evaluate(() => location.href)).includes("token"),
       "and the token is in no address",

@@ -73,7 +73,10 @@ export function idsOf(hash: string): string {
     const at = CAPTURE_AT[key];
     return at === undefined
       ? named
-      : named.replace(at, (_, before: string, n: string) => before + (captures.get(Number(n)) ?? n));
+      : named.replace(
+          at,
+          (_, before: string, n: string) => before + (captures.get(Number(n)) ?? n),
+        );
   });
 }
 

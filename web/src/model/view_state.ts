@@ -3,7 +3,8 @@
 import { get } from "../api/client";
 import type { Slice } from "../api/types";
 import type { Ns } from "../base/ns";
-import { LaneTree } from "./lanes";
+import { LaneTree, rankOfId } from "./lanes";
+import { fail } from "./notices";
 import {
   absolute,
   analysisSpan,
@@ -352,9 +353,23 @@ function settle(): void {
       .filter((m): m is Marker => m !== null),
   );
   listScroll.set(Number(state.y) || 0);
+  readNamed(state);
   applySelected(state);
   applySearch(state);
   bottomTab.set(tabOf(state));
+}
+
+/** Ranks that were open or have pinned lanes, and are not read by themselves. */
+function readNamed(state: ViewState): void {
+  const open = unpackList(state.open).flatMap((p) => (p.startsWith("+") ? [p.slice(1)] : []));
+  const named = new Set([
+    ...open.filter((id) => rankOfId(id) === id),
+    ...tree.pinned.map(rankOfId),
+  ]);
+  const unread = [...named].filter((key) => rankOf(key)?.state === "waiting");
+  if (unread.length > 0) {
+    load(unread).catch(fail);
+  }
 }
 
 function applySelected(state: ViewState): void {

@@ -21,7 +21,7 @@ import { callsOf, longestBelow } from "./calls_model";
 import { Modules } from "./calls_modules";
 import { calls, lookAt, part, type CallsState, type Scope } from "../model/calls";
 import { useReply, wholeTable } from "./data";
-import { RankGate } from "./rank_gate";
+import { RankGate } from "../panels/rank_gate";
 import { readyRank } from "./ready_rank";
 
 const ALL = "all";

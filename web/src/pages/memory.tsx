@@ -17,7 +17,7 @@ import type { Pairing } from "./beside";
 import { BaselinePicker, BesideTable } from "./beside_table";
 import { useReply, wholeTable } from "./data";
 import { curvesBeside, curvesOf, unitOf } from "./memory_model";
-import { RankGate } from "./rank_gate";
+import { RankGate } from "../panels/rank_gate";
 
 const BY = ["overall", "stream", "component"] as const;
 type By = (typeof BY)[number];

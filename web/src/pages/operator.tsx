@@ -19,7 +19,7 @@ import type { Pairing } from "./beside";
 import { BaselinePicker, BesideTable } from "./beside_table";
 import { pairsOf } from "./compare_model";
 import { nsReader, reader, useReply, wholeTable } from "./data";
-import { RankGate } from "./rank_gate";
+import { RankGate } from "../panels/rank_gate";
 import { readyRank } from "./ready_rank";
 
 /** By what is grouped: the view, its words, and the column of a group with the column of the details it stands in. */

@@ -11,7 +11,7 @@ import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
 import { choicesOf, useReply, wholeTable } from "./data";
 import { ParallelForm, setupParams, type Setup } from "./parallel_form";
-import { RankGate } from "./rank_gate";
+import { RankGate } from "../panels/rank_gate";
 import { Folded, RankBars } from "./summary_bars";
 import {
   endToEnd,

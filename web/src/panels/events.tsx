@@ -6,6 +6,7 @@ import { laneName } from "../model/shown";
 import { shownEvents } from "../model/timeline";
 import { rankWord, t } from "../words";
 import { Empty } from "./empty";
+import { RankGate } from "./rank_gate";
 import { SpanNote, spanParams } from "./system";
 import { DataTable } from "./table";
 
@@ -32,13 +33,15 @@ export function Events() {
   return (
     <div class="events">
       <SpanNote />
-      <DataTable
-        path="slices"
-        params={params}
-        title={`${rankWord(rank.label)} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
-        name="events"
-        urlKey="events"
-      />
+      <RankGate rank={rank}>
+        <DataTable
+          path="slices"
+          params={params}
+          title={`${rankWord(rank.label)} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
+          name="events"
+          urlKey="events"
+        />
+      </RankGate>
     </div>
   );
 }

@@ -1,9 +1,7 @@
 /** Fields of forms: labelled selects, numbers, the rank that a page looks at. */
-import { useEffect } from "preact/hooks";
 import type { Rank } from "../api/types";
 import { useAtom } from "../base/atom";
-import { fail } from "../model/notices";
-import { load, ranks } from "../model/session";
+import { ranks } from "../model/session";
 import { rankWord, t } from "../words";
 
 export interface SelectProps<T extends string> {
@@ -134,17 +132,12 @@ export function Check({
   );
 }
 
-/** The rank that a page looks at: the one asked for, else the first that is ready. Asks for it to be read. */
+/** The rank that a page looks at: the one asked for, else the first that is ready. It may have to be read (rank_gate.tsx). */
 export function useRank(key: string): Rank | null {
   const known = useAtom(ranks);
-  const rank =
-    known.find((r) => r.key === key) ?? known.find((r) => r.state === "ready") ?? known[0] ?? null;
-  useEffect(() => {
-    if (rank !== null && rank.state === "waiting") {
-      load([rank.key]).catch(fail);
-    }
-  }, [rank?.key, rank?.state]);
-  return rank;
+  return (
+    known.find((r) => r.key === key) ?? known.find((r) => r.state === "ready") ?? known[0] ?? null
+  );
 }
 
 /** Host before rank where there are several (T-19). */

@@ -11,6 +11,7 @@ import { analysisSpan, box, boxLocked, ranks, shiftOf, type Box } from "../model
 import { shownLanes } from "../model/shown";
 import { rankWord, t } from "../words";
 import { Empty } from "./empty";
+import { RankGate } from "./rank_gate";
 import { DataTable } from "./table";
 
 /** What to ask of one rank for a box: its lanes and the span in its own time. */
@@ -43,14 +44,7 @@ type WithTotals = Table & { totals?: { wall_ns: Ns; union_ns: Ns; n: number } };
 export function SliceList() {
   const b = useAtom(box);
   const all = useAtom(ranks);
-  const locked = useAtom(boxLocked);
-  const [name, setName] = useState<string | null>(null);
   const [key, setKey] = useState<string | null>(null);
-  const [totals, setTotals] = useState<WithTotals["totals"]>(undefined);
-  useEffect(() => {
-    setName(null);
-    setTotals(undefined);
-  }, [b]);
   if (b === null) {
     return (
       <Empty title={t("list.none")}>
@@ -59,23 +53,48 @@ export function SliceList() {
     );
   }
   const by = lanesOf(b);
-  const keys = [...by.keys()].filter((k) => all.some((r) => r.key === k && r.state === "ready"));
-  const chosen = key !== null && keys.includes(key) ? key : keys[0];
-  const rank = all.find((r) => r.key === chosen);
+  const boxed = all.filter((r) => by.has(r.key));
+  const rank =
+    boxed.find((r) => r.key === key) ?? boxed.find((r) => r.state === "ready") ?? boxed[0];
   if (rank === undefined) {
     return <Empty title={t("list.no-lanes")} />;
   }
-  const params = askOf(b, rank, by.get(rank.key)!);
+  return (
+    <RankGate rank={rank}>
+      <Boxed b={b} rank={rank} boxed={boxed} lanes={by.get(rank.key)!} setRank={setKey} />
+    </RankGate>
+  );
+}
+
+interface BoxedProps {
+  b: Box;
+  rank: Rank;
+  /** All that have lanes in the box. */
+  boxed: Rank[];
+  lanes: number[];
+  setRank: (key: string) => void;
+}
+
+/** What of one rank lies in the box. */
+function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
+  const locked = useAtom(boxLocked);
+  const [name, setName] = useState<string | null>(null);
+  const [totals, setTotals] = useState<WithTotals["totals"]>(undefined);
+  useEffect(() => {
+    setName(null);
+    setTotals(undefined);
+  }, [b]);
+  const params = askOf(b, rank, lanes);
   return (
     <div class="slice-list">
       <div class="panel-bar">
-        {keys.length > 1 && (
+        {boxed.length > 1 && (
           <label>
             {t("list.rank")}{" "}
-            <select value={chosen} onChange={(e) => setKey(e.currentTarget.value)}>
-              {keys.map((k) => (
-                <option key={k} value={k}>
-                  {rankWord(all.find((r) => r.key === k)?.label ?? k)}
+            <select value={rank.key} onChange={(e) => setRank(e.currentTarget.value)}>
+              {boxed.map((r) => (
+                <option key={r.key} value={r.key}>
+                  {rankWord(r.label)}
                 </option>
               ))}
             </select>

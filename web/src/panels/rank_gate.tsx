@@ -1,12 +1,18 @@
-/** For pages of one rank: shown once it is read, until then what it is doing. */
+/** For what is of one rank: shown once it is read, until then what it is doing. Asks for it to be read. */
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { Rank } from "../api/types";
 import { fail } from "../model/notices";
 import { load } from "../model/session";
-import { Empty } from "../panels/empty";
+import { Empty } from "./empty";
 import { rankWord, t } from "../words";
 
 export function RankGate({ rank, children }: { rank: Rank | null; children: ComponentChildren }) {
+  useEffect(() => {
+    if (rank?.state === "waiting") {
+      load([rank.key]).catch(fail);
+    }
+  }, [rank?.key, rank?.state]);
   if (rank === null) {
     return <Empty title={t("rank.none")} />;
   }
