@@ -343,6 +343,7 @@ function Head({ rows, asked, columns, options }: GridState) {
       hintOf={(column) => hintOf(column, rows.table?.name ?? "", options)}
       hasLead={columns.canJump}
       filterShown={asked.filterShown}
+      firstFilter={asked.firstFilter}
       wrong={filterOf(query, rows.columns).wrong}
       onSort={(column) => asked.set({ ...query, sort: nextSort(query, column) })}
       onFilter={(column, text) =>

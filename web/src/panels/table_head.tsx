@@ -13,6 +13,8 @@ export interface TableHeadProps {
   hintOf: (column: Column) => string;
   hasLead: boolean;
   filterShown: boolean;
+  /** The column whose filter takes the focus when the filters come; null: they were there before, and none does. */
+  firstFilter: string | null;
   /** Columns whose filter was not understood. */
   wrong: string[];
   widths: number[];
@@ -36,21 +38,32 @@ export function TableHead(p: TableHeadProps) {
           <HeadCell column={column} width={p.widths[i]} {...p} />
         ))}
       </div>
-      {p.filterShown && (
-        <div class="grid-filters" style={{ gridTemplateColumns: p.template }}>
-          {p.hasLead && <span />}
-          {p.columns.map((column) => (
-            <Filter
-              key={column.name}
-              column={column}
-              word={p.wordOf(column)}
-              text={p.query.filter[column.name] ?? ""}
-              isWrong={p.wrong.includes(column.name)}
-              set={(text) => p.onFilter(column, text)}
-            />
-          ))}
-        </div>
-      )}
+      {p.filterShown && <Filters {...p} />}
+    </div>
+  );
+}
+
+function Filters(p: TableHeadProps) {
+  const row = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (p.firstFilter !== null) {
+      const at = p.columns.findIndex((column) => column.name === p.firstFilter);
+      row.current?.querySelectorAll("input")[Math.max(0, at)]?.focus();
+    }
+  }, []);
+  return (
+    <div ref={row} class="grid-filters" style={{ gridTemplateColumns: p.template }}>
+      {p.hasLead && <span />}
+      {p.columns.map((column) => (
+        <Filter
+          key={column.name}
+          column={column}
+          word={p.wordOf(column)}
+          text={p.query.filter[column.name] ?? ""}
+          isWrong={p.wrong.includes(column.name)}
+          set={(text) => p.onFilter(column, text)}
+        />
+      ))}
     </div>
   );
 }
@@ -140,10 +153,6 @@ function Filter({
       onKeyDown={(e) => {
         if (e.key === "Enter") {
           put(e.currentTarget.value);
-        } else if (e.key === "Escape" && typed !== "") {
-          e.stopPropagation();
-          setTyped("");
-          put("");
         }
       }}
     />

@@ -1,5 +1,5 @@
 /** Order and filter of one table: of the address where it has a key there, else its own. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import type { Query } from "./table_model";
 import type { TableOptions } from "./table_options";
@@ -13,6 +13,8 @@ export interface QueryState {
   /** The row of filters below the headers. */
   filterShown: boolean;
   showFilter: (on: boolean) => void;
+  /** Where typing goes when the user opens that row: the column that was filtered last, "" for the first one. null: it was there. */
+  firstFilter: string | null;
 }
 
 const isFiltering = (query: Query): boolean => Object.keys(query.filter).length > 0;
@@ -26,7 +28,12 @@ export function useQuery(options: TableOptions): QueryState {
   const kept = useAtom(tableStates)[options.urlKey ?? ""];
   const [query, setOwn] = useState<Query>(kept ?? initial);
   const [filterShown, setFilterShown] = useState(isFiltering(query));
+  const [isOpened, setOpened] = useState(false);
+  const last = useRef("");
   const set = (next: Query): void => {
+    last.current =
+      Object.keys(next.filter).find((name) => next.filter[name] !== query.filter[name]) ??
+      last.current;
     setOwn(next);
     if (options.urlKey !== undefined) {
       keepTableState(options.urlKey, next, initial);
@@ -38,6 +45,7 @@ export function useQuery(options: TableOptions): QueryState {
     if (options.urlKey !== undefined && !sameQuery(now, query)) {
       setOwn(now);
       setFilterShown(isFiltering(now));
+      setOpened(false);
     }
   }, [kept]);
   return {
@@ -46,8 +54,10 @@ export function useQuery(options: TableOptions): QueryState {
     canReset: !sameQuery(query, { ...initial, filter: {} }),
     reset: () => set({ ...initial, filter: {} }),
     filterShown,
+    firstFilter: isOpened ? last.current : null,
     showFilter: (on) => {
       setFilterShown(on);
+      setOpened(on);
       if (!on) {
         set({ ...query, filter: {} });
       }
