@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { counts, foundByCapture, query, search } from "../src/model/search";
-import { box, boxLocked, ranks } from "../src/model/session";
-import type { Rank, Session } from "../src/api/types";
+import { counts, foundByCapture, place, query, search } from "../src/model/search";
+import { box, boxLocked, ranks, selected } from "../src/model/session";
+import type { Rank, Ref, Session } from "../src/api/types";
 
 test("what is found is counted anew when the box is locked, and when it is let go", async () => {
   const asked: string[] = [];
@@ -27,6 +27,37 @@ test("what is found is counted anew when the box is locked, and when it is let g
   box.set(null);
   await settle();
   assert.equal(asked.length, 2, "a box that is not locked changes nothing");
+});
+
+test("the counter follows the selection, where that was found", async () => {
+  const hits = [3, 5, 8];
+  Object.assign(globalThis, {
+    fetch: (address: string) => {
+      const asked = new URL(address, "http://host").searchParams;
+      if (!address.includes("step")) {
+        return Promise.resolve(new Response(JSON.stringify({ total: 3, ranks: [], names: [] })));
+      }
+      const before = hits.filter((slice) => slice < Number(asked.get("slice"))).length - 1;
+      const index = asked.has("n") ? Number(asked.get("n")) : before;
+      const slice = hits[index];
+      const ref = slice === undefined ? null : { rank: "a", slice };
+      return Promise.resolve(
+        new Response(JSON.stringify({ index: ref === null ? -1 : index, total: 3, ref })),
+      );
+    },
+  });
+  const select = async (slice: number | null): Promise<number> => {
+    selected.set(slice === null ? null : ({ rank: "a", slice } as Ref));
+    await new Promise((done) => setTimeout(done, 5));
+    return place.get();
+  };
+  await search({ ...query.get(), text: "MatMul" });
+  assert.equal(await select(3), 0);
+  assert.equal(await select(8), 2);
+  assert.equal(await select(6), -1, "not of them");
+  assert.equal(await select(5), 1);
+  assert.equal(await select(null), -1);
+  await search({ ...query.get(), text: "" });
 });
 
 test("what is found in two captures is counted for each", () => {

@@ -148,6 +148,15 @@ const TASKS = {
       own[own.findIndex((s) => s.slice === first.slice) + 1].slice,
       "> stays in the lane",
     );
+    const byTime = [...all].sort(byStart);
+    const place = byTime.findIndex((s) => s.slice === own[1].slice && s.rank === first.rank);
+    assert.ok(own.length > 1 && place > 0);
+    await v.page.waitForFunction(
+      (text) => document.querySelector(".search-count").textContent === text,
+      `${place + 1} / ${all.length}`,
+    );
+    await v.press("/", "Escape", "n");
+    assert.notEqual((await v.selected()).slice, own[1].slice, "Escape keeps what N goes on with");
   },
 
   "sum up what runs in a span, by name": async (v) => {
@@ -309,7 +318,14 @@ const TASKS = {
       .getByLabel(/filter/i)
       .first()
       .click();
-    await v.page.locator(".bottom-body .grid-filters input").first().fill("MatMul");
+    await v.page.locator(".bottom-body .grid-filters input:focus").waitFor();
+    await v.page.keyboard.type("MatMul");
+    await v.press("Escape");
+    assert.equal(
+      await v.page.locator(".bottom-body .grid-filters input").first().inputValue(),
+      "MatMul",
+      "typed into the first field, and Escape leaves it there",
+    );
     await v.page.waitForTimeout(600);
     const rows = await v.rows();
     assert.ok(

@@ -324,6 +324,23 @@ test("names are asked for in one batch", async () => {
   assert.equal(names.get("a", 6), "name 6");
 });
 
+test("what is led to is shown in its middle, but not beside what there is to see", () => {
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 1e9);
+  view.show(5e8, 6e8);
+  view.reveal(2e8, 2.1e8);
+  assert.equal(Math.round(view.from), 1.55e8);
+  view.reveal(1e6, 2e6);
+  assert.equal(Math.round(view.from), -1e6, "no more than the margin");
+  assert.equal(Math.round(view.span), 1e8);
+  view.reveal(1e9 - 5, 1e9);
+  assert.equal(Math.round(view.to), 1e9 + 1e6);
+  view.show(0, 1e7);
+  view.reveal(1.2e9, 1.21e9); // of a rank that was moved there
+  assert.ok(view.to > 1e9);
+});
+
 test("going to a time keeps the zoom, and makes room to move where all is shown", () => {
   const view = new Viewport();
   view.resize(1000);

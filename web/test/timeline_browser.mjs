@@ -119,14 +119,15 @@ assert.equal(
 await press(",");
 assert.equal((await state()).sel, first);
 
-// Escape in the search field is the field's: first its text goes, then the focus; what is selected stays.
+// Escape in the search field leaves it, for N to go on; what is typed and what is selected stay.
 await press("/");
 await page.keyboard.type("kernel");
 await press("Escape");
-assert.equal(await page.locator(".search input").inputValue(), "");
-await press("Escape");
 assert.equal(await page.evaluate(() => document.activeElement === document.body), true);
+assert.equal(await page.locator(".search input").inputValue(), "kernel");
 assert.equal((await state()).sel, first, "Escape in the field lets nothing go");
+await press("/", "Delete", "Escape");
+await until(async () => (await state()).q === undefined, "the search is forgotten");
 await press("m");
 assert.match((await state()).box, /\+504,k0:0$/, "M frames the slice");
 await press("k");

@@ -135,14 +135,25 @@ export class Viewport {
       this.showWithRoom(from, to);
     } else if (from < this.from || to > this.to) {
       const middle = from + (to - from) / 2;
-      this.show(middle - this.span / 2, middle + this.span / 2);
+      this.showInside(middle - this.span / 2, middle + this.span / 2);
     }
+  }
+
+  /** As show(), but moved so that no more than the margin lies beside what there is to see: nobody asked to look there. */
+  showInside(from: Ns, to: Ns): void {
+    const span = to - from;
+    const margin = span * this.limits.margin;
+    const first = this.least - margin;
+    const last = this.most + margin - span;
+    const isOfIt = from + span / 2 >= this.least && from + span / 2 <= this.most;
+    const start = isOfIt ? Math.max(first, Math.min(from, last)) : from;
+    this.show(start, start + span);
   }
 
   /** A time in the middle; the zoom stays, unless there is no more room to move. */
   centre(at: Ns): void {
     const half = Math.min(this.span, (this.most - this.least) / 4) / 2;
-    this.show(at - half, at + half);
+    this.showInside(at - half, at + half);
   }
 
   /** What a window of everything spans. */

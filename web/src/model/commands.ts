@@ -72,7 +72,8 @@ export const normal = (key: string): string =>
     (_, before: string, letter: string) => before + letter.toLowerCase(),
   );
 
-/** Runs the command of a key; keys typed into fields are theirs. Escape leaves the field and nothing else: what is looked at stays. */
+/** Runs the command of a key; keys typed into fields are theirs. Escape leaves the field and nothing else: what is typed
+ * and what is looked at stay. */
 export function dispatch(e: KeyboardEvent): void {
   const target = e.target as HTMLElement | null;
   if (
@@ -80,6 +81,9 @@ export function dispatch(e: KeyboardEvent): void {
     (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable)
   ) {
     if (e.key === "Escape" && !e.defaultPrevented) {
+      if ((target as HTMLInputElement).type === "search" && target.closest("dialog") === null) {
+        e.preventDefault(); // browsers empty such a field
+      }
       target.blur();
     }
     return;

@@ -90,6 +90,7 @@ export function paramsOf(q: Query): Params {
 /** Counts what matches; an empty text forgets the search. */
 export async function search(next: Query): Promise<void> {
   query.set(next);
+  placed = null;
   place.set(-1);
   await count();
 }
@@ -152,10 +153,19 @@ interface Step {
   ref: Ref | null;
 }
 
+const askStep = (params: Params): Promise<Step> =>
+  get<Step>("search/step", { ...paramsOf(query.get()), ...params });
+
+/** What `place` is of. */
+let placed: Ref | null = null;
+const isSame = (a: Ref | null, b: Ref | null): boolean =>
+  a !== null && b !== null && a.rank === b.rank && a.slice === b.slice;
+
 async function go(params: Params): Promise<void> {
   try {
-    const found = await get<Step>("search/step", { ...paramsOf(query.get()), ...params });
+    const found = await askStep(params);
     if (found.ref !== null) {
+      placed = found.ref;
       place.set(found.index);
       show(found.ref);
     }
@@ -163,6 +173,27 @@ async function go(params: Params): Promise<void> {
     fail(error);
   }
 }
+
+/** The place of a slice that was reached otherwise: it is the one behind those before it, or none of those found. */
+async function locate(at: Ref): Promise<void> {
+  const before = await askStep({ rank: at.rank, slice: at.slice, dir: "previous" });
+  const here = await askStep({ n: before.index + 1 });
+  if (isSame(selected.get(), at) && isSame(here.ref, at)) {
+    placed = at;
+    place.set(here.index);
+  }
+}
+
+selected.listen(() => {
+  const now = selected.get();
+  if (!isSame(now, placed)) {
+    placed = null;
+    place.set(-1);
+    if (now !== null && (counts.get()?.total ?? 0) > 0) {
+      locate(now).catch(() => undefined); // the counter says how many there are
+    }
+  }
+});
 
 /** The next one in time after the selected slice, or after `at` of the first rank. */
 export function step(dir: "next" | "previous", at: Ns = 0): Promise<void> {

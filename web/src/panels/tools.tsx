@@ -118,10 +118,6 @@ function Search() {
             clearTimeout(timer.current);
             const go = (): Promise<void> => step(e.shiftKey ? "previous" : "next", viewport.from);
             void (query.get().text === text ? go() : search({ ...q, text }).then(go));
-          } else if (e.key === "Escape" && text !== "") {
-            e.preventDefault(); // the text goes, the field keeps the focus
-            clearTimeout(timer.current);
-            void search({ ...q, text: "" });
           }
         }}
       />

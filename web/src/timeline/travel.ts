@@ -35,7 +35,7 @@ function revealSlice(ref: Ref): void {
   const end = from + ref.dur;
   moveWindow((view) => {
     if (ref.dur / view.nsPerPx < SEEN_PX && ref.dur > 0) {
-      view.show(from - ref.dur * ROOM, end + ref.dur * ROOM);
+      view.showInside(from - ref.dur * ROOM, end + ref.dur * ROOM);
     } else {
       view.reveal(from, end);
     }
