@@ -343,7 +343,7 @@ const WORDS = {
   "find.found": ["{0} found", "找到 {0} 个"],
   "system.rank": ["Rank", "Rank"],
   "system.no-rank": ["No rank is read yet", "尚无已读取的 rank"],
-  "system.span": ["Of a span of {0}.", "时间段 {0}。"],
+  "system.span": ["Of a span of {0}", "时间段 {0}"],
   "system.remove-span": ["whole recording", "整个范围"],
   "events.none": ["No lane is chosen", "未选择泳道"],
   "events.none-hint": ["Choose “Show in Events View” in the menu of a lane or slice.", "在泳道或切片的菜单中选择“在事件视图中显示”。"],

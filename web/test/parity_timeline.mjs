@@ -534,7 +534,7 @@ const ITEMS = {
     const half = { ...opened, span: `${v.absolute(first, kernels[0].start)}+${kernels[0].dur}` };
     await v.look(half);
     await v.laneMenu(await v.row(idOf(device)), "Show in Events View");
-    await v.shows(".bottom-body", "Of a span of");
+    await v.shows(".bottom-tabs", "Of a span of");
     assert.ok((await v.table(".bottom-body")).length < kernels.length);
     await v.page.getByRole("button", { name: "whole recording" }).click();
     const grouped = String(kernels.length).replace(/\B(?=(\d{3})+$)/g, ".?");

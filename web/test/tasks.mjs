@@ -25,7 +25,7 @@ const TASKS = {
   "find the longest kernel in a step": async (v) => {
     await v.page.mouse.click(...(await bandOf(v, 0.5))); // step 2
     await v.press("Shift+T");
-    await v.below("System View");
+    await v.page.getByRole("tab", { name: "System View", selected: true }).waitFor();
     await v.page.getByRole("tab", { name: "Device tasks" }).click();
     await v.page.getByRole("tab", { name: "Kernel details" }).click();
     await v.page
@@ -50,6 +50,13 @@ const TASKS = {
       (s) => ["kernel", "communication"].includes(s.kind) && s.start >= from && s.start < to,
     );
     assert.equal(found.dur, Math.max(...all.map((s) => s.dur)), "no kernel of the step is longer");
+    const note = v.page.locator(".bottom-tabs", { hasText: "Of a span of 332 ms" });
+    await v.below("Slice Detail");
+    assert.equal(await note.count(), 0, "only tables say what they keep to");
+    await v.below("System View");
+    await note.getByRole("button", { name: "whole recording" }).click();
+    await note.waitFor({ state: "detached" });
+    assert.equal((await v.state()).span, undefined);
   },
 
   "follow a kernel to the call that launched it": async (v) => {

@@ -3,7 +3,7 @@ import type { Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { Viewport, ZoomHistory } from "../base/viewport";
-import { goto, ranks, shiftOf, tab } from "./session";
+import { analysisSpan, goto, ranks, shiftOf, tab } from "./session";
 
 /** The one window; `windowChanged` tells of changes. */
 export const viewport = new Viewport();
@@ -88,6 +88,15 @@ export const bottomHeight = new Atom<number>(
 export const labelWidth = new Atom<number>(220);
 /** How far the list of lanes is scrolled, pixels. Set from outside, the timeline follows. */
 export const listScroll = new Atom<number>(0);
+
+/** Tables keep to a span, and the panel shows one of those that do (T-32); null: to all of the recording. */
+export function analyse(span: { from: Ns; to: Ns } | null): void {
+  analysisSpan.set(span === null ? null : { from: Math.round(span.from), to: Math.round(span.to) });
+  if (span !== null) {
+    bottomTab.update((now) => (now === "events" ? now : "system"));
+    bottomOpen.set(true);
+  }
+}
 
 export interface Marker {
   id: number;

@@ -4,9 +4,11 @@ import { useEffect } from "preact/hooks";
 import { register } from "../model/commands";
 import { useAtom } from "../base/atom";
 import { followDrag } from "../base/pointer";
+import { duration } from "../base/time";
 import { counts, findOpen } from "../model/search";
-import { box, selected, wasLedTo } from "../model/session";
+import { analysisSpan, box, selected, wasLedTo } from "../model/session";
 import {
+  analyse,
   BOTTOM_TABS,
   bottomHeight,
   bottomOpen,
@@ -24,6 +26,9 @@ import { Markers } from "./markers";
 import { SliceList } from "./slice_list";
 import { SystemView } from "./system";
 import "./panels.css";
+
+/** Their tables keep to the analysed span. */
+const OF_SPAN: readonly BottomTab[] = ["system", "events"];
 
 const TABS = {
   detail: { word: "bottom.detail", show: () => <Detail /> },
@@ -62,6 +67,25 @@ function follow(): () => void {
     }),
   ];
   return () => stops.forEach((stop) => stop());
+}
+
+/** That the tables below keep to a span, and the way back to all. */
+function SpanNote() {
+  const span = useAtom(analysisSpan);
+  return span === null ? null : (
+    <span class="bottom-span">
+      {t("system.span", duration(span.to - span.from))}
+      <button
+        type="button"
+        class="flat tiny"
+        aria-label={t("system.remove-span")}
+        title={t("system.remove-span")}
+        onClick={() => analyse(null)}
+      >
+        <Icon name="close" />
+      </button>
+    </span>
+  );
 }
 
 const LEAST = 96;
@@ -140,6 +164,7 @@ export function BottomPanel() {
           </button>
         ))}
         <span class="spring" />
+        {OF_SPAN.includes(name) && <SpanNote />}
         <button
           type="button"
           class="flat"

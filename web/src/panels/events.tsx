@@ -7,7 +7,7 @@ import { shownEvents } from "../model/timeline";
 import { rankWord, t } from "../words";
 import { Empty } from "./empty";
 import { RankGate } from "./rank_gate";
-import { SpanNote, spanParams } from "./system";
+import { spanParams } from "./system";
 import { DataTable } from "./table";
 
 export function Events() {
@@ -32,7 +32,6 @@ export function Events() {
   };
   return (
     <div class="events">
-      <SpanNote />
       <RankGate rank={rank}>
         <DataTable
           path="slices"

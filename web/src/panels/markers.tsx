@@ -4,6 +4,7 @@ import { duration } from "../base/time";
 import { theme } from "../model/look";
 import {
   addMarker,
+  analyse,
   changeMarker,
   clearMarkers,
   jumpToMarker,
@@ -11,7 +12,7 @@ import {
   removeMarker,
   type Marker,
 } from "../model/timeline";
-import { analysisSpan, box } from "../model/session";
+import { box } from "../model/session";
 import { t } from "../words";
 import { Empty } from "./empty";
 import { Icon } from "./icons";
@@ -52,11 +53,7 @@ function Row({ m }: { m: Marker }) {
           <Icon name="jump" />
         </button>
         {m.to !== null && (
-          <button
-            type="button"
-            class="flat"
-            onClick={() => analysisSpan.set({ from: m.from, to: m.to! })}
-          >
+          <button type="button" class="flat" onClick={() => analyse({ from: m.from, to: m.to! })}>
             {t("list.analyse")}
           </button>
         )}

@@ -7,8 +7,9 @@ import { useAtom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { duration } from "../base/time";
 import { showCalls } from "../model/calls";
-import { analysisSpan, box, boxLocked, ranks, shiftOf, type Box } from "../model/session";
+import { box, boxLocked, ranks, shiftOf, type Box } from "../model/session";
 import { shownLanes } from "../model/shown";
+import { analyse } from "../model/timeline";
 import { rankWord, t } from "../words";
 import { Empty } from "./empty";
 import { RankGate } from "./rank_gate";
@@ -109,7 +110,7 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
             {t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.union_ns))}
           </span>
         )}
-        <button type="button" onClick={() => analysisSpan.set({ from: b.from, to: b.to })}>
+        <button type="button" onClick={() => analyse(b)}>
           {t("list.analyse")}
         </button>
         <button type="button" onClick={() => showCalls(rank.key, "box")}>

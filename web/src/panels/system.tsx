@@ -4,7 +4,6 @@ import { get, type Params } from "../api/client";
 import type { Rank, ViewInfo } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
 import type { Ns } from "../base/ns";
-import { duration } from "../base/time";
 import { fail } from "../model/notices";
 import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
 import { systemRank, systemView } from "../model/timeline";
@@ -30,19 +29,6 @@ export function useViews(): ViewInfo[] | null {
     }
   }, []);
   return known;
-}
-
-/** That tables keep to a span, and the way back to all. */
-export function SpanNote() {
-  const span = useAtom(analysisSpan);
-  return span === null ? null : (
-    <p class="system-span">
-      {t("system.span", duration(span.to - span.from))}{" "}
-      <button type="button" onClick={() => analysisSpan.set(null)}>
-        {t("system.remove-span")}
-      </button>
-    </p>
-  );
 }
 
 /** The span in the time of a rank, as routes take it; nothing where all is meant. */
@@ -95,7 +81,6 @@ export function SystemView() {
             </select>
           </label>
         )}
-        <SpanNote />
         <ul role="tablist" aria-orientation="vertical">
           {offered.map((v) => (
             <li key={v.name}>

@@ -6,7 +6,6 @@ import { headId, nodeOfId, rankOfId, type Item } from "../model/lanes";
 import { laneShift } from "../model/rank_lanes";
 import { fail, notify } from "../model/notices";
 import {
-  analysisSpan,
   box,
   gotoPipeline,
   offsets,
@@ -20,6 +19,7 @@ import {
 } from "../model/session";
 import {
   addMarker,
+  analyse,
   baseSlice,
   eventsOf,
   systemRank,
@@ -142,9 +142,7 @@ export class Actions {
     if (of.size === 1) {
       systemRank.set([...of][0]);
     }
-    analysisSpan.set(
-      span === null ? null : { from: Math.round(span.from), to: Math.round(span.to) },
-    );
+    analyse(span);
   }
 
   // --- selection -------------------------------------------------------------------------------------------------------
