@@ -9,6 +9,8 @@ import {
   modulePlaces,
   moduleRowPath,
   modulesOf,
+  modulesOfWhat,
+  spokenTable,
 } from "../src/pages/calls_model";
 
 /** all 100: a 60 (b 40, c 20), d 39.9, e 0.1; of devices k 30 below b. */
@@ -61,6 +63,22 @@ void test("the table as a tree", () => {
   assert.equal(nodes[3].slice, 9);
   assert.equal(timeOf(nodes, ""), "device");
   assert.equal(timeOf(nodes, "host"), "host");
+});
+
+void test("what has no slices of its own has no number of them", () => {
+  const n = table.columns.findIndex(([column]) => column === "number");
+  assert.deepEqual(
+    spokenTable(table, nodes).rows.map((row) => row[n]),
+    [null, 2, 1, 1, 1, 1, 1],
+  );
+});
+
+void test("the table of modules says what it is of: the analysis knows steps and no other spans", () => {
+  assert.equal(modulesOfWhat("step 3"), "step 3");
+  assert.equal(modulesOfWhat(""), "the whole capture");
+  for (const scope of ["box", "span"] as const) {
+    assert.match(modulesOfWhat(scope), /whole capture, not of/);
+  }
 });
 
 void test("a mode's table has the rank and the start of the longest", () => {

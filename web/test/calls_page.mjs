@@ -74,7 +74,7 @@ async function firstRow(page, level) {
   await page.mouse.click(place.x + 40, place.y + 30);
   assert.equal(await heading(page), first);
   await page.mouse.move(place.x + 42, place.y + 30);
-  assert.match(await page.locator(".hover-tip").innerText(), /Number/);
+  assert.match(await page.locator(".hover-tip").innerText(), /Devices, with all below/);
   await page.close();
 }
 

@@ -31,6 +31,9 @@ const FRESH: CallsState = {
 };
 export const calls = new Atom<CallsState>(FRESH);
 
+/** The step that it is; null: none. */
+export const stepOf = (scope: Scope): string | null => /^step (-?\d+)$/.exec(scope)?.[1] ?? null;
+
 const scopeOf = (text: string | undefined): Scope =>
   text === "span" || text === "box" || /^step -?\d+$/.test(text ?? "") ? (text as Scope) : "";
 const nodeOf = (text: string | undefined): number => (/^\d+$/.test(text ?? "") ? Number(text) : 0);

@@ -17,9 +17,9 @@ import { Segments, Select, useRank } from "../panels/form";
 import { askOf, lanesOf } from "../panels/slice_list";
 import { DataTable, LocalTable } from "../panels/table";
 import { language, rankWord, t } from "../words";
-import { callsOf, longestBelow } from "./calls_model";
+import { callsOf, longestBelow, spokenTable } from "./calls_model";
 import { Modules } from "./calls_modules";
-import { calls, lookAt, part, type CallsState, type Scope } from "../model/calls";
+import { calls, lookAt, part, stepOf, type CallsState, type Scope } from "../model/calls";
 import { useReply, wholeTable } from "./data";
 import { RankGate } from "../panels/rank_gate";
 import { readyRank } from "./ready_rank";
@@ -107,8 +107,6 @@ function Controls({ state, rank, isAll }: Of & { isAll: boolean }) {
     </div>
   );
 }
-
-const stepOf = (scope: Scope): string | null => /^step (-?\d+)$/.exec(scope)?.[1] ?? null;
 
 /** What to ask the server: the route, its parameters, and the table of several. */
 function questionOf(state: CallsState, rank: Rank | null, cluster: number): [string, Params] {
@@ -233,7 +231,7 @@ function Pictured({ state, rank, cluster, nodes, table, params }: Pictured) {
         <Modules
           rank={rank}
           cluster={cluster}
-          step={stepOf(state.scope)}
+          scope={state.scope}
           nodes={nodes}
           chosen={chosen}
           choose={choose}
@@ -257,17 +255,6 @@ function Pictured({ state, rank, cluster, nodes, table, params }: Pictured) {
       </div>
     </>
   );
-}
-
-/** The names that the program made are said in the language of the page. */
-function spokenTable(table: Table, nodes: readonly CallNode[]): Table {
-  const name = table.columns.findIndex(([column]) => column === "name");
-  return {
-    ...table,
-    rows: table.rows.map((row, i) =>
-      row.map((cell, c) => (c === name ? callName(nodes[i]) : cell)),
-    ),
-  };
 }
 
 interface Found {
@@ -345,7 +332,7 @@ function Chosen({
             )}
           </>
         ))}
-        <Fact name={t("calls.number")} value={grouped(String(node.n))} />
+        {node.n > 0 && <Fact name={t("calls.number")} value={grouped(String(node.n))} />}
         {node.longest !== null && <Fact name={t("calls.longest")} value={duration(node.longest)} />}
       </dl>
       {node.n > 0 && rank !== null && node.kind !== "others" && (

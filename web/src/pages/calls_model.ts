@@ -1,7 +1,10 @@
 /** The call tree as the server gives it (docs/serve-api.md, /api/call_tree and the mode call_tree). */
 import type { Cell, Table } from "../api/types";
 import type { By, CallNode, Time } from "../model/flame";
-import { reader } from "./data";
+import { stepOf, type Scope } from "../model/calls";
+import { callName } from "../panels/chart_flame";
+import { t } from "../words";
+import { columnIndex, reader } from "./data";
 
 /** In the order of the table: parents first. Empty: the table has nothing. */
 export function callsOf(table: Table | null, by: By = "callers"): CallNode[] {
@@ -118,4 +121,24 @@ export function moduleRowPath(row: (column: string) => Cell): string {
   const above = String(row("parentModule") ?? "");
   const name = String(row("module") ?? "");
   return above === "" ? name : `${above}/${name}`;
+}
+
+/** What the table of modules is of, in words: the analysis knows steps, and no other spans. */
+export function modulesOfWhat(scope: Scope): string {
+  const step = stepOf(scope);
+  return step !== null
+    ? t("calls.scope-step", step)
+    : t(scope === "" ? "calls.scope-all" : "calls.modules-whole");
+}
+
+/** As people read it: the names that the program made are said in the language of the page, and what has no slices of its own
+ * (all of them, a module, a pass) has no number of them. */
+export function spokenTable(table: Table, nodes: readonly CallNode[]): Table {
+  const [name, n] = ["name", "number"].map((column) => columnIndex(table, column));
+  return {
+    ...table,
+    rows: table.rows.map((row, i) =>
+      row.map((cell, c) => (c === name ? callName(nodes[i]) : c === n && cell === 0 ? null : cell)),
+    ),
+  };
 }

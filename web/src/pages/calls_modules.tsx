@@ -1,18 +1,18 @@
 /** What is known of modules beside their place in the tree: forward and backward apart, gaps, share of the peak. */
 import { useMemo } from "preact/hooks";
 import type { Rank, Table } from "../api/types";
+import { stepOf, type Scope } from "../model/calls";
 import type { CallNode } from "../model/flame";
 import { LocalTable } from "../panels/table";
 import { t } from "../words";
-import { modulePlaces, moduleRowPath, modulesOf } from "./calls_model";
+import { modulePlaces, moduleRowPath, modulesOf, modulesOfWhat } from "./calls_model";
 import { modeTable, useReply } from "./data";
 
 export interface ModulesProps {
   /** null: all of them. */
   rank: Rank | null;
   cluster: number;
-  /** null: all. */
-  step: string | null;
+  scope: Scope;
   nodes: readonly CallNode[];
   chosen: number;
   choose: (node: number) => void;
@@ -31,7 +31,8 @@ const HIDDEN = [
 ];
 
 /** The table ModuleTree (docs/modes/module_statistic.md): a row and its box in the flame graph are chosen together. */
-export function Modules({ rank, cluster, step, nodes, chosen, choose }: ModulesProps) {
+export function Modules({ rank, cluster, scope, nodes, chosen, choose }: ModulesProps) {
+  const step = stepOf(scope);
   const params = { cluster, ...(step === null ? {} : { step_id: step }) };
   const reply = useReply<Table | null>(JSON.stringify(params), (signal) =>
     modeTable("module_statistic", "ModuleTree", params, signal),
@@ -48,7 +49,7 @@ export function Modules({ rank, cluster, step, nodes, chosen, choose }: ModulesP
     <div class="card flush">
       <LocalTable
         table={table}
-        title={t("calls.modules")}
+        title={t("calls.modules", modulesOfWhat(scope))}
         name="modules"
         urlKey="modules"
         maxRows={14}

@@ -204,7 +204,9 @@ function hitOf(p: FlameProps, box: FlameBox): Hit {
     }
   }
   lines.push(["", exact(node.total[p.time])]);
-  lines.push([t("calls.number"), grouped(String(node.n))]);
+  if (node.n > 0) {
+    lines.push([t("calls.number"), grouped(String(node.n))]);
+  }
   return {
     key: keyOf(box),
     title: callName(node),
