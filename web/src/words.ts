@@ -331,6 +331,7 @@ const WORDS = {
   "list.span": ["{0} framed", "框选 {0}"],
   "list.locked": ["locked", "已锁定"],
   "list.totals": ["{0} {0|slice|slices}, {1} in sum, {2} covered", "{0} 个切片，合计 {1}，覆盖 {2}"],
+  "list.idle": ["nothing ran for {0}", "{0} 内没有切片"],
   "list.analyse": ["Analyse this span", "分析该时间段"],
   "find.none": ["Nothing is searched for", "没有查找内容"],
   "find.none-hint": ["Type into the field above the timeline, or press /.", "在时间线上方的输入框中输入，或按 /。"],

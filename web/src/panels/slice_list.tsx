@@ -16,7 +16,7 @@ import { RankGate } from "./rank_gate";
 import { DataTable } from "./table";
 
 /** What to ask of one rank for a box: its lanes and the span in its own time. */
-export function askOf(b: Box, rank: Rank, lanes: number[]): Params {
+export function askOf(b: Box, rank: Rank, lanes: number[]): Params & { from: Ns; to: Ns } {
   const shift = shiftOf(rank);
   const rows =
     b.lanes
@@ -106,9 +106,12 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
           {locked ? ` \u00b7 ${t("list.locked")}` : ""}
         </span>
         {totals !== undefined && (
-          <span>
-            {t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.union_ns))}
-          </span>
+          <>
+            <span>
+              {t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.union_ns))}
+            </span>
+            <span>{t("list.idle", duration(params.to - params.from - totals.union_ns))}</span>
+          </>
         )}
         <button type="button" onClick={() => analyse(b)}>
           {t("list.analyse")}
