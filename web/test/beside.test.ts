@@ -112,7 +112,7 @@ void test("a difference of nothing has no sign", () => {
   const shown = shownAs("share difference", "real", "%", false, []);
   assert.equal(valueText(-0.0004, shown), "0.0");
   assert.equal(valueText(-0.04, shown), "0.0");
-  assert.equal(valueText(-0.06, shown), "-0.1");
+  assert.equal(valueText(-0.06, shown), "\u22120.1");
 });
 
 void test("the partner of a rank, while its capture is open", () => {

@@ -184,6 +184,7 @@ const shot = async (page, name) => {
 /** What the page shows in the first row of a table, by column; and the same two rows as the server has them. */
 const cellsOf = (row) =>
   row.locator("[role=gridcell]").evaluateAll((cells) => cells.map((c) => c.innerText.trim()));
+const numberIn = (text) => Number(text.replace("\u2212", "-").replace(/[^\d.-]/g, ""));
 const headsOf = (table) =>
   table
     .locator("[role=columnheader]")
@@ -223,8 +224,7 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
   assert.equal(first[0], lost[0][0].split(",")[0], `${heads} ${first}`);
   const scale = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }[unit[1] ?? unit[2]];
   assert.ok(
-    Math.abs(Number(first[place].replace(/[^\d.-]/g, "")) * scale - lost[0][1]) <
-      0.006 * lost[0][1],
+    Math.abs(numberIn(first[place]) * scale - lost[0][1]) < 0.006 * lost[0][1],
     `${heads[place]} ${first[place]} ${lost[0][1]}`,
   );
   await shot(page, "compare-operator.png");
@@ -325,7 +325,7 @@ if (links !== "") {
   assert.ok(texts.size > 0, "links have a tip");
   for (const text of texts) {
     const [between, here, there] = [...text.matchAll(/([\u2212-]?[\d.]+) GB\/s/g)].map((m) =>
-      Number(m[1].replace("\u2212", "-")),
+      numberIn(m[1]),
     );
     // The baseline is twice as fast: what lies between them is the speed of here.
     assert.ok(
@@ -376,7 +376,7 @@ if (links !== "") {
     /^Size(?! (base|difference|change))/.test(h),
   );
   for (const row of (await held.locator(".grid-row").all()).slice(0, 4)) {
-    const [size, before, less, share] = (await cellsOf(row)).slice(sizes, sizes + 4).map(Number);
+    const [size, before, less, share] = (await cellsOf(row)).slice(sizes, sizes + 4).map(numberIn);
     assert.ok(Math.abs(before - 2 * size) < 0.02 * before && Math.abs(less + size) < 0.02 * size);
     assert.equal(share, -50);
   }

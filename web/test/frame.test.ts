@@ -14,6 +14,7 @@ import { tabsShown } from "../src/app/tabs";
 import { formatHash, idsOf, keysOf, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
 import { bytesText, exactText, parseRange, shownAs, valueText } from "../src/base/format";
+import { duration } from "../src/base/time";
 import { SvgPen, ticksOf } from "../src/base/pen";
 import { loadingOf, missingOf, odditiesOf, ranksText, whyNoLinks } from "../src/model/notes";
 import {
@@ -60,6 +61,18 @@ test("one unit to a column, three digits, all of them on hover", () => {
   assert.equal(valueText(98_765_432_100, shown), "98\u2009765");
   assert.equal(ns([396_199_000, 7_000, 5_000, 3_000]).unit, "ms", "the largest stays readable");
   assert.equal(ns([96_199_000, 7_000, 5_000, 3_000]).unit, "µs");
+});
+
+test("numbers below 0 have the page's minus, everywhere; filters take both", () => {
+  const shown = ns([-12_400_000, 3_000_000]);
+  assert.equal(valueText(-12_412_345, shown), "\u221212.4");
+  assert.equal(exactText(-12_412_345, shown, "ns"), "\u221212\u2009412\u2009345 ns");
+  assert.equal(valueText(-3, shownAs("shift", "int", "", true, [-3])), "\u22123");
+  assert.equal(duration(-27_000_000), "\u221227.0 ms");
+  assert.equal(duration(-5), "\u22125 ns");
+  for (const minus of ["-", "\u2212"]) {
+    assert.deepEqual(parseRange(`${minus}3..${minus}1`, shown), [-3e6, -1e6]);
+  }
 });
 
 test("long names keep their ends, sentences and numbers do not", () => {

@@ -53,8 +53,10 @@ const tipOf = async (page, rank) => {
 /** The exact ns of a tip, or the number of its first line. */
 function figureOf(tip) {
   const [, first] = tip.split("\n").map((line) => line.split("\t").at(-1));
-  const ns = /^\s*(-?[\d\u2009]+) ns$/m.exec(tip);
-  return ns !== null ? Number(ns[1].replaceAll("\u2009", "")) : Number.parseFloat(first);
+  const ns = /^\s*([\u2212-]?[\d\u2009]+) ns$/m.exec(tip);
+  return ns !== null
+    ? Number(ns[1].replaceAll("\u2009", "").replace("\u2212", "-"))
+    : Number.parseFloat(first.replace("\u2212", "-"));
 }
 
 {

@@ -1,5 +1,5 @@
 /** Values of tables as people read them: one unit to a column, three significant digits, the exact value on hover. */
-import { significant } from "./time";
+import { significant, withHyphen, withMinus } from "./time";
 
 export type Kind =
   "text" | "time" | "instant" | "bytes" | "percent" | "count" | "plain" | "measure";
@@ -182,12 +182,12 @@ export function valueText(value: string | number | null, shown: Shown): string {
   }
   const scaled = value / shown.per;
   if (shown.kind === "plain") {
-    return shown.decimals === 0 ? String(value) : plain(value);
+    return withMinus(shown.decimals === 0 ? String(value) : plain(value));
   }
   const rounded = shown.decimals === null ? digitsOf(scaled) : scaled.toFixed(shown.decimals);
   const digits =
     /^-0(\.0*)?$/.test(rounded) && shown.kind === "percent" ? rounded.slice(1) : rounded;
-  return Math.abs(scaled) >= 1e4 ? grouped(digits) : digits;
+  return withMinus(Math.abs(scaled) >= 1e4 ? grouped(digits) : digits);
 }
 
 /** Three digits that count, also below 1. */
@@ -204,7 +204,10 @@ const plain = (value: number): string =>
   Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
 
 /** The whole value with the unit that it has: for hovering. "" when the cell says it all. */
-export function exactText(value: string | number | null, shown: Shown, unit: string): string {
+export const exactText = (value: string | number | null, shown: Shown, unit: string): string =>
+  withMinus(exactly(value, shown, unit));
+
+function exactly(value: string | number | null, shown: Shown, unit: string): string {
   if (value === null || typeof value === "string") {
     return "";
   }
@@ -229,11 +232,11 @@ export const FAR = 9e18;
 /** What people type into the filter of a number column, in the unit that is shown or with one of their own:
  * "12", "> 5", "<=3ms", "10..20", "10 - 20us", ">1e3". Null: not understood. */
 export function parseRange(text: string, shown: Shown): Range | null {
-  const number = "(-?[\\d.]+(?:e[+-]?\\d+)?)\\s*([a-zµμ%]*)";
+  const number = "([-\u2212]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[+-]?\\d+)?)\\s*([a-zµμ%]*)";
   const bound = new RegExp(`^(<=|>=|<|>|=|≤|≥)?\\s*${number}$`, "i").exec(text.trim());
   const pair = new RegExp(`^${number}\\s*(?:\\.\\.|–|-|~|to)\\s*${number}$`, "i").exec(text.trim());
   const own = (digits: string, unit: string): number | null => {
-    const value = Number(digits);
+    const value = Number(withHyphen(digits));
     if (!Number.isFinite(value) || digits === "") {
       return null;
     }

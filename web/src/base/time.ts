@@ -17,25 +17,32 @@ export function unitFor(ns: number, least = 1): Unit {
   return UNITS.find((u) => Math.abs(ns) >= u.ns * least) ?? UNITS[3];
 }
 
+/** The page's one minus: digits are as wide as it, a hyphen is not. */
+export const withMinus = (digits: string): string => digits.replace(/^-/, "\u2212");
+/** A number that was typed, or copied from the page. */
+export const withHyphen = (digits: string): string => digits.replace("\u2212", "-");
+
 /** Three significant digits: "1.23", "12.3", "123", "1234". */
 export function significant(value: number): string {
   const size = Math.abs(value);
-  return value.toFixed(size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2);
+  return withMinus(value.toFixed(size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2));
 }
 
 /** "12.4 ms" */
 export function duration(ns: number): string {
   const unit = unitFor(ns);
-  return unit.ns === 1 ? `${Math.round(ns)} ns` : `${significant(ns / unit.ns)} ${unit.name}`;
+  return unit.ns === 1
+    ? withMinus(`${Math.round(ns)} ns`)
+    : `${significant(ns / unit.ns)} ${unit.name}`;
 }
 
 /** "12 401 233 ns", with thin spaces. */
 export function exact(ns: number): string {
-  return `${String(Math.round(ns)).replace(/\B(?=(\d{3})+$)/g, "\u2009")} ns`;
+  return withMinus(`${String(Math.round(ns)).replace(/\B(?=(\d{3})+$)/g, "\u2009")} ns`);
 }
 
 export function percent(share: number): string {
-  return (share * 100).toFixed(1);
+  return withMinus((share * 100).toFixed(1));
 }
 
 export interface Axis {
@@ -56,7 +63,7 @@ export function axisFor(nsPerPx: number, widthPx: number, endNs: number, apart =
 }
 
 export function tickText(ns: number, axis: Axis): string {
-  return (ns / axis.unit.ns).toFixed(ns === 0 ? 0 : axis.decimals);
+  return withMinus((ns / axis.unit.ns).toFixed(ns === 0 ? 0 : axis.decimals));
 }
 
 /** The ticks of an axis from one time to another. */

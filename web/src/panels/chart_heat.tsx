@@ -1,6 +1,7 @@
 /** A matrix as colours: rows by columns, with a range that the user may narrow. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { withHyphen } from "../base/time";
 import { divergingOf, rampOf, textOn, type ViewerTheme } from "../base/theme";
 import { cut, everyNth, type Pen } from "../base/pen";
 import { t } from "../words";
@@ -65,8 +66,10 @@ export interface Scale {
   bar: ComponentChildren;
 }
 
-const numberIn = (text: string, otherwise: number): number =>
-  text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : otherwise;
+function numberIn(text: string, otherwise: number): number {
+  const value = Number(withHyphen(text));
+  return text.trim() !== "" && Number.isFinite(value) ? value : otherwise;
+}
 
 /** As typed; "": as far as the values go. */
 export interface Range {
