@@ -1188,8 +1188,17 @@ export const cellWord = (column: string, cell: string): string => {
   return chinese === undefined ? cell : cell.replace(cell.trim(), chinese);
 };
 
-/** The name of a slice, of those that the program makes up itself. */
-export const sliceWord = (name: string): string => cellWord("name", name);
+/** The name of a slice: in the language of the page where the program made it up; of a mark that is a dict (Megatron-LM's), its name and
+ * what else it says: "{'name': 'forward_step', 'stage': 5}" is "forward_step, stage 5". */
+export function sliceWord(name: string): string {
+  if (!/^\{['"]name['"]: .*\}$/.test(name)) {
+    return cellWord("name", name);
+  }
+  const members = name.matchAll(/(['"])(\w+)\1: (?:(['"])(.*?)\3|([^,}]+))/g);
+  return [...members]
+    .map(([, , key, , text, bare]) => (key === "name" ? text : `${key} ${text ?? bare}`))
+    .join(", ");
+}
 
 /** What a rank is called beside other captures: "rank 0 in new". */
 export const rankWord = (label: string): string =>

@@ -75,6 +75,16 @@ test("numbers below 0 have the page's minus, everywhere; filters take both", () 
   }
 });
 
+test("a mark that is a dict is shown by its name", () => {
+  assert.equal(sliceWord("{'name': 'forward_step'}"), "forward_step");
+  assert.equal(
+    sliceWord("{'name': 'backward_step', 'current_microbatch': 3, 'stage': 5}"),
+    "backward_step, current_microbatch 3, stage 5",
+  );
+  assert.equal(sliceWord('{"name": "a, b", "of": "c"}'), "a, b, of c");
+  assert.equal(sliceWord("void f<{'name': 1}>"), "void f<{'name': 1}>");
+});
+
 test("long names keep their ends, sentences and numbers do not", () => {
   for (const name of [
     "aten::convolution_backward_overrideable",

@@ -28,6 +28,9 @@ export async function until(isSo, what, detail = () => "") {
 export const launch = (executablePath, ...more) =>
   chromium.launch({ executablePath, args: [...FLAGS, ...more] });
 
+/** A slice's name as the page shows it: of a mark that is a dict, what it says. */
+export const shownName = (name) => /^\{'name': '([^']*)'\}$/.exec(name)?.[1] ?? name;
+
 /** The routes of the server that an address ("http://127.0.0.1:8686/#token=...") names. */
 export function apiOf(url) {
   const at = new URL(url);

@@ -3,7 +3,7 @@
 // of each kind by name and links, one of each kind with clicks, and all of a kind as the Flows menu draws them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { launch } from "./page.mjs";
+import { launch, shownName } from "./page.mjs";
 import { Stage } from "./parity_page.mjs";
 
 const [executablePath, url, truthFile] = process.argv.slice(2);
@@ -143,7 +143,7 @@ async function checkClosely(kind, [f, one]) {
 async function checkWithClicks(kind, source, target) {
   await v.click(target);
   const detail = (text) => v.page.locator(".detail .ref", { hasText: text });
-  const shown = detail(source.name);
+  const shown = detail(shownName(source.name));
   await shown.first().waitFor();
   const isSource = (said) => said.sel === `${source.rank}:${source.slice}`;
   const n = await shown.count();

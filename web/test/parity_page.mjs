@@ -1,7 +1,7 @@
 // What tests of parity with other viewers do with a page: they go to a place by the address, wait for what they expect, and click
 // slices where the server says that they are.
 import assert from "node:assert/strict";
-import { Viewer } from "./page.mjs";
+import { shownName, Viewer } from "./page.mjs";
 
 const PATIENCE = 60_000;
 /** Of the rows of an open lane, in pixels. */
@@ -215,7 +215,7 @@ export class Stage extends Viewer {
         const tip = this.page.locator(".tl-tip .tl-tip-name");
         return (await tip.count()) > 0 ? tip.first().innerText() : "";
       },
-      (text) => text.includes(name),
+      (text) => text.includes(shownName(name)),
       `no ${name} under the pointer`,
     );
   }

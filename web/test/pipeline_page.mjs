@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { apiOf, launch } from "./page.mjs";
+import { apiOf, launch, shownName } from "./page.mjs";
 
 const [executablePath, url, alone, overlapping] = process.argv.slice(2);
 const browser = await launch(executablePath);
@@ -316,7 +316,10 @@ const point = async (page, row, ms, of = 330) => {
       page.on("pageerror", (error) => faults.push(error.message));
       page.setDefaultTimeout(PATIENCE);
       await page.goto(`${overlapping}&tab=timeline&tl.sel=${rank.key}:${ref.slice}`);
-      await page.locator(".detail", { hasText: ref.name }).first().waitFor();
+      await page
+        .locator(".detail", { hasText: shownName(ref.name) })
+        .first()
+        .waitFor();
       await page.keyboard.press("Shift+P");
       await page.waitForFunction(() => location.hash.includes("pp.window="));
       await settle(page);

@@ -6,7 +6,7 @@ import { cut, type Pen } from "../base/pen";
 import { textOn, type ViewerTheme } from "../base/theme";
 import { duration, exact, percent } from "../base/time";
 import { flameOf, stepFrom, type CallNode, type FlameBox, type Time } from "../model/flame";
-import { t, type Word } from "../words";
+import { sliceWord, t, type Word } from "../words";
 import { Drawing, type Hit, type Size } from "./drawing";
 
 export const FLAME_ROW = 20;
@@ -41,7 +41,7 @@ export function callName(node: CallNode): string {
     case "others":
       return t("calls.others", node.n);
     default:
-      return node.name;
+      return sliceWord(node.name);
   }
 }
 

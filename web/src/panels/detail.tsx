@@ -67,7 +67,7 @@ export function RefButton({ to, more }: { to: Ref; more?: string }) {
       onClick={() => show(to)}
     >
       <span class="swatch" style={{ background: `var(--tint${to.tint})` }} />
-      <span class="mono">{to.name}</span>
+      <span class="mono">{sliceWord(to.name)}</span>
       <span class="quiet">
         {[
           more,
@@ -137,7 +137,12 @@ export function Detail() {
       ? ""
       : ` (${((slice.self_ns / slice.dur) * 100).toFixed(1)} %)`;
   const rows: [string, ComponentChildren][] = [
-    [t("detail.name"), <span class="mono">{sliceWord(slice.name)}</span>],
+    [
+      t("detail.name"),
+      <span class="mono" title={slice.name}>
+        {sliceWord(slice.name)}
+      </span>,
+    ],
     [t("detail.kind"), [slice.kind, slice.category].filter((s) => s !== "").join(" \u00b7 ")],
     [
       t("detail.where"),

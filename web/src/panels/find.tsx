@@ -3,7 +3,7 @@ import { useAtom } from "../base/atom";
 import { counts, foundIn, mistake, paramsOf, query, search } from "../model/search";
 import { goto, rankOf } from "../model/session";
 import { laneName } from "../model/shown";
-import { rankWord, t } from "../words";
+import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
 import { DataTable } from "./table";
 
@@ -48,7 +48,7 @@ export function Find() {
                 }
               >
                 <span class="swatch" style={{ background: `var(--tint${tint})` }} />
-                <span class="mono">{text}</span>
+                <span class="mono">{sliceWord(text)}</span>
                 <span class="quiet">{n}</span>
               </button>
             </li>

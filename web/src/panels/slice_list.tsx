@@ -10,7 +10,7 @@ import { showCalls } from "../model/calls";
 import { box, boxLocked, ranks, shiftOf, type Box } from "../model/session";
 import { shownLanes } from "../model/shown";
 import { analyse } from "../model/timeline";
-import { rankWord, t } from "../words";
+import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
 import { RankGate } from "./rank_gate";
 import { DataTable } from "./table";
@@ -131,7 +131,12 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
           sort={{ column: "wall time", desc: true }}
         />
         {name !== null && (
-          <DataTable path="stats" params={{ ...params, name }} title={name} rank={rank.key} />
+          <DataTable
+            path="stats"
+            params={{ ...params, name }}
+            title={sliceWord(name)}
+            rank={rank.key}
+          />
         )}
       </div>
     </div>

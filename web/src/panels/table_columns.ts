@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
-import { cellWord, columnWord, rankWord } from "../words";
+import { cellWord, columnWord, rankWord, sliceWord } from "../words";
 import { columnHint } from "../words/hints";
 import { fit, measure } from "./table_layout";
 import { endOf, levelColumn, type Column, type Rows } from "./table_model";
@@ -31,16 +31,20 @@ export function headOf(column: { name: string; unit: string }, options: TableOpt
 export const hintOf = (column: { name: string }, table: string, options: TableOptions): string =>
   options.hints?.[column.name] ?? (options.isPlain === true ? "" : columnHint(table, column.name));
 
-export const cellText = (
+/** Of a plain table as it is; else in the words of the page. */
+export function cellText(
   cell: Cell,
   column: Column,
-  { rankText }: Pick<TableOptions, "rankText">,
-): string =>
-  column.name.toLowerCase() === "rank" && typeof cell === "string"
-    ? (rankText?.(cell) ?? rankWord(rankOf(cell)?.label ?? cell))
-    : typeof cell === "string"
-      ? cellWord(column.name, valueText(cell, column.shown))
-      : valueText(cell, column.shown);
+  { rankText, isPlain }: Pick<TableOptions, "rankText" | "isPlain">,
+): string {
+  if (column.name.toLowerCase() === "rank" && typeof cell === "string") {
+    return rankText?.(cell) ?? rankWord(rankOf(cell)?.label ?? cell);
+  }
+  if (typeof cell !== "string" || isPlain === true) {
+    return valueText(cell, column.shown);
+  }
+  return column.name === "name" ? sliceWord(cell) : cellWord(column.name, cell);
+}
 
 interface Remembered {
   hidden: string[] | null;

@@ -125,7 +125,7 @@ function flowTip(flow: DrawnFlow | null) {
     <>
       <div class="quiet">{flow.kind}</div>
       <div class="mono">
-        {flow.from?.name} {"\u2192"} {flow.to?.name}
+        {sliceWord(flow.from?.name ?? "")} {"\u2192"} {sliceWord(flow.to?.name ?? "")}
       </div>
     </>
   );
