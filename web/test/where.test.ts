@@ -5,6 +5,9 @@ import type { Table } from "../src/api/types";
 import type { Entry, Values } from "../src/pages/summary_model";
 import {
   cornerOf,
+  DOT_PX,
+  linkOffset,
+  NUMBER_PX,
   dimensionsOf,
   figuresOfSteps,
   figuresOfTable,
@@ -77,6 +80,14 @@ test("where: each place of every grid is found again at its middle, and none bes
     assert.equal(placeAt(grid, 1, grid.height + 1), null);
     assert.equal(placeAt(grid, -1, 1), null);
   }
+});
+
+test("where: links meet cells beside their figures", () => {
+  const wide = gridFor({ pp: 2, dp: 2, cp: 1, tp: 1 }, 900, 480);
+  assert.ok(wide.cell >= NUMBER_PX && linkOffset(wide) > 0.8 * wide.cell);
+  assert.ok(linkOffset(wide) + DOT_PX <= wide.cell);
+  const many = gridFor({ pp: 16, dp: 128, cp: 1, tp: 8 }, 900, 480);
+  assert.equal(linkOffset(many), many.cell / 2, "where there are none, in the middle");
 });
 
 test("where: what is not known is not 0", () => {

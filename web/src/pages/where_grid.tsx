@@ -8,7 +8,10 @@ import { t } from "../words";
 import {
   cornerOf,
   dimsOf,
+  DOT_PX,
   gridFor,
+  linkOffset,
+  NUMBER_PX,
   placeAt,
   type Dimension,
   type Grid,
@@ -52,7 +55,6 @@ const TOP = 24;
 const RIGHT = 8;
 /** A value fits in such cells, a rank's number in smaller ones. */
 const VALUE_PX = 40;
-const NUMBER_PX = 24;
 const HATCH_PX = 8;
 
 /** The same in every picture; beside any colour of the scale, which has one hue. */
@@ -260,16 +262,16 @@ function drawUnknown(
 
 function drawLink(pen: Pen, grid: Grid, link: Link, theme: ViewerTheme): void {
   const colour = linkColour(link.kind, theme);
-  const half = grid.cell / 2;
+  const inside = linkOffset(grid);
   const points = link.boxes.flatMap((box) => {
     const [x, y] = cornerOf(grid, box.spot);
-    return [LEFT + x + half, TOP + y + half];
+    return [LEFT + x + inside, TOP + y + inside];
   });
   pen.line(points, theme.page, 5);
   pen.line(points, colour, 2);
   if (grid.cell >= HATCH_PX) {
     for (let i = 0; i < points.length; i += 2) {
-      pen.dot(points[i], points[i + 1], Math.min(4, grid.cell / 4), colour);
+      pen.dot(points[i], points[i + 1], Math.min(DOT_PX, grid.cell / 4), colour);
     }
   }
 }

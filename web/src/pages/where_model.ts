@@ -327,6 +327,16 @@ export const dimsOf = (spots: readonly Spot[]): GridDims => {
 };
 
 /** The left upper corner of a place. */
+/** From here cells hold figures, in their middle. */
+export const NUMBER_PX = 24;
+
+/** Of the dot where a link meets a cell. */
+export const DOT_PX = 3;
+
+/** Where links meet a cell, from its corner: in the corner below where figures stand in the middle. */
+export const linkOffset = (g: Grid): number =>
+  g.cell >= NUMBER_PX ? g.cell - DOT_PX - 1 : g.cell / 2;
+
 export function cornerOf(g: Grid, s: Place): [x: number, y: number] {
   const column = s.dp % g.perLine;
   const line = s.pp * g.lines + Math.floor(s.dp / g.perLine);
