@@ -42,13 +42,13 @@ run 0 -m slow_rank,slow_link,hccl_sum,communication_time_sum -d "$shared/cluster
 run 0 -m slow_rank,slow_link,hccl_sum,communication_time_sum -d "$shared/cluster/pp2_dp4/input" -o "$T/four" --export_type csv -j4
 diff -r "$T/one" "$T/four" >"$T/said" || fail "$(head -n 5 "$T/said")"
 
-# Without statistics: groups, elapsed times and waits by the operators.
+# Without statistics: groups, elapsed times, and what these were made of by the tasks.
 run 0 -m communication_time_sum,slow_rank -d "$shared/ascend/db/level0" -o "$T/level0"
 db=$T/level0/cluster_analysis_output/cluster_analysis.db
 says 'carry no statistics of communication'
-[ "$(sql "$db" 'SELECT rank_id, round(elapsed_time, 3), transit_time, round(wait_time, 4) FROM ClusterCommunicationTime
-    WHERE hccl_op_name = '"'hcom_allReduce__576_0_1'"' ORDER BY 1')" = '0|75.074||0.0
-1|79.189||4.1136' ] || fail "$(sql "$db" 'SELECT * FROM ClusterCommunicationTime')"
+[ "$(sql "$db" 'SELECT rank_id, round(elapsed_time, 3), round(transit_time, 3), round(wait_time, 3), round(idle_time, 3) FROM ClusterCommunicationTime
+    WHERE hccl_op_name = '"'hcom_allReduce__576_0_1'"' ORDER BY 1')" = '0|75.074|0.287|74.779|0.009
+1|79.189|0.291|78.872|0.027' ] || fail "$(sql "$db" 'SELECT * FROM ClusterCommunicationTime')"
 run 3 -m communication_matrix_sum -d "$shared/ascend/db/level0" -o "$T/none"
 says 'no matrix of links'
 
