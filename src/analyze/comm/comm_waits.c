@@ -12,7 +12,8 @@
 
 #define MAX_BACK 64 /* operators of a communicator that may run at once */
 
-enum { OWN, OWN_OF_TEXT, PEER, PEER_OF_TEXT, N_KEYS };
+enum { OWN, OWN_OF_TEXT, PEER, PEER_OF_TEXT, OP_ID, N_KEYS };
+enum { SEVERAL_OPS = PS_NONE - 1 };
 
 /* One task of an operator. */
 typedef struct comm_task {
@@ -43,6 +44,7 @@ typedef struct measuring {
     ps_comm_waits *out;
     ps_str keys[N_KEYS];
     ps_idmap places; /* communicator and device -> its number */
+    ps_idmap named;  /* place, opId -> operator, SEVERAL_OPS */
     size_t n_places;
     placed_op *ops; /* by place, then as in the list: by start */
     size_t n_ops;
@@ -81,19 +83,29 @@ bool ps_comm_task_waits(ps_comm_lane *lane, const char *name) {
     return lane->n_sends < 2 || lane->n_waits > 2;
 }
 
-/* Places in the communicator; what stands for "no rank" is none. */
-static void read_places(const measuring *m, uint32_t slice, int32_t *own, int32_t *peer) {
+/* What the arguments of a task or an operator say; -1 nothing. */
+typedef struct told_args {
+    int32_t own, peer; /* places in the communicator; what stands for "no rank" is none */
+    int64_t op_id;     /* the operator in its communicator */
+} told_args;
+
+static told_args read_told_args(const measuring *m, uint32_t slice) {
+    told_args told = {-1, -1, -1};
     ps_arg arg;
-    *own = -1;
-    *peer = -1;
     for (ps_arg_iter it = ps_trace_args(m->trace, slice); ps_arg_next(&it, &arg);) {
         for (size_t k = 0; k < N_KEYS; k++) {
             bool is_it = !ps_str_is_none(m->keys[k]) && ps_str_eq(m->keys[k], arg.key);
-            if (is_it && arg.type == PS_ARG_INT && arg.u.i >= 0 && arg.u.i < INT32_MAX) {
-                *(k == OWN || k == OWN_OF_TEXT ? own : peer) = (int32_t)arg.u.i;
+            if (!is_it || arg.type != PS_ARG_INT || arg.u.i < 0 || arg.u.i >= INT32_MAX) {
+                continue;
+            }
+            if (k == OP_ID) {
+                told.op_id = arg.u.i;
+            } else {
+                *(k == OWN || k == OWN_OF_TEXT ? &told.own : &told.peer) = (int32_t)arg.u.i;
             }
         }
     }
+    return told;
 }
 
 static bool note_own(measuring *m, ps_str group, int32_t own) {
@@ -142,6 +154,14 @@ static uint64_t place_key(const ps_track *t) {
 
 PS_COMPARE(by_place, placed_op, PS_BY(place) PS_BY(op))
 
+/* By its number in the communicator, where it has one that no other one has. */
+static bool name_op(measuring *m, uint32_t place, uint32_t op) {
+    int64_t id = read_told_args(m, m->list->ops[op].slice).op_id;
+    uint64_t key = (uint64_t)place << 32 | (uint32_t)id;
+    bool is_known = id >= 0 && ps_idmap_get(&m->named, key) != PS_IDMAP_NONE;
+    return id < 0 || ps_idmap_put(&m->named, key, is_known ? SEVERAL_OPS : op);
+}
+
 static bool place_ops(measuring *m) {
     m->ops = ps_calloc(m->list->n + 1, sizeof *m->ops);
     bool ok = m->ops != NULL;
@@ -156,6 +176,7 @@ static bool place_ops(measuring *m) {
             place = (uint32_t)m->n_places++;
             ok = ps_idmap_put(&m->places, place_key(t), place);
         }
+        ok = ok && name_op(m, place, (uint32_t)i);
         m->ops[m->n_ops++] = (placed_op){place, (uint32_t)i};
     }
     ps_sort(m->ops, m->n_ops, sizeof *m->ops, by_place);
@@ -171,8 +192,13 @@ static bool place_ops(measuring *m) {
     return ok;
 }
 
-/* Tasks come by start, and so do the operators of a place: of several that run the one that began last. */
-static uint32_t op_of_task(measuring *m, uint32_t place, int64_t start_ns) {
+/* The one that the task names. Else, as tasks come by start, and so do the operators of a place: of several that run the one that began last. */
+static uint32_t op_of_task(measuring *m, uint32_t place, int64_t op_id, int64_t start_ns) {
+    uint32_t named = op_id >= 0 ? ps_idmap_get(&m->named, (uint64_t)place << 32 | (uint32_t)op_id)
+                                : PS_IDMAP_NONE;
+    if (named != PS_IDMAP_NONE && named != SEVERAL_OPS) {
+        return named;
+    }
     size_t *at = &m->at[place];
     int64_t epoch_ns = ps_trace_origin_ns(m->trace) + start_ns;
     while (*at < m->first[place + 1] && m->list->ops[m->ops[*at].op].start_ns <= epoch_ns) {
@@ -192,14 +218,17 @@ static bool take_wait_task(measuring *m, uint32_t slice) {
                                     ps_trace_text(m->trace, m->s->name[slice]));
     uint32_t place =
         t->kind == PS_TRACK_COMM_PLANE ? ps_idmap_get(&m->places, place_key(t)) : PS_IDMAP_NONE;
-    uint32_t op = place != PS_IDMAP_NONE ? op_of_task(m, place, m->s->start_ns[slice]) : PS_NONE;
+    if (place == PS_IDMAP_NONE) {
+        return true;
+    }
+    told_args told = read_told_args(m, slice);
+    uint32_t op = op_of_task(m, place, told.op_id, m->s->start_ns[slice]);
     if (op == PS_NONE) {
         return true;
     }
-    int32_t own = -1;
-    int32_t peer = -1;
+    int32_t own = told.own;
+    int32_t peer = told.peer;
     uint32_t row = PS_NO_PEER;
-    read_places(m, slice, &own, &peer);
     int64_t n_places = (own > peer ? (int64_t)own : (int64_t)peer) + 1;
     m->out->n_places = n_places > m->out->n_places ? n_places : m->out->n_places;
     m->out->ops[op].has_tasks = true;
@@ -386,10 +415,12 @@ static bool begin_wait(measuring *m) {
     static const char *const KEYS[N_KEYS] = {[OWN] = "srcRank",
                                              [OWN_OF_TEXT] = "src rank",
                                              [PEER] = "dstRank",
-                                             [PEER_OF_TEXT] = "dst rank"};
+                                             [PEER_OF_TEXT] = "dst rank",
+                                             [OP_ID] = "opId"};
     m->s = ps_trace_slices(m->trace);
     m->tracks = ps_trace_tracks(m->trace, &m->n_tracks);
     ps_idmap_init(&m->places);
+    ps_idmap_init(&m->named);
     ps_idmap_init(&m->peers);
     ps_idmap_init(&m->own_places);
     for (size_t k = 0; k < N_KEYS; k++) {
@@ -409,6 +440,7 @@ ps_code ps_comm_waits_measure(const ps_trace *trace, const ps_comm_list *list,
     measuring m = {.trace = trace, .list = list, .exposed = exposed, .out = out};
     bool ok = begin_wait(&m) && place_ops(&m) && take_wait_tasks(&m) && sum_all(&m);
     ps_idmap_fini(&m.places);
+    ps_idmap_fini(&m.named);
     ps_idmap_fini(&m.peers);
     ps_idmap_fini(&m.own_places);
     ps_free(m.ops);
