@@ -19,7 +19,8 @@
 #define DATA_TYPE_BFP16 11
 #define RDMA_TYPE_INVALID 65535
 #define MSTX_START_END 2
-#define HOST_LEAD_NS 50000     /* the host is ahead of the device */
+#define HOST_LEAD_NS 50000 /* the host is ahead of the device */
+#define HOST_CALL_NS 5000
 #define STEP_MARGIN_NS 1000000 /* the host's step begins before and ends after the device's work */
 #define MESSAGE_ELEMENTS 29360128 /* of one transfer: 4096 x 7168 */
 
@@ -343,15 +344,24 @@ static ps_code fill_marks(db *d, const ps_rank_events *e, ps_err *err) {
     return code;
 }
 
-static ps_code fill_comms(db *d, const ps_rank_events *e, ps_err *err) {
+/* Calls of one thread: one behind the other. */
+static ps_code fill_comm_calls(db *d, const ps_rank_events *e, ps_err *err) {
     int64_t tid = e->id.pid << 32 | (e->id.pid + 1);
+    int64_t free_ns = INT64_MIN; /* the call before has ended */
     ps_code code = begin_table(d, "CANN_API", err);
     for (size_t i = 0; i < e->n_comms && code == PS_OK; i++) {
         const ps_comm_row *c = &e->comms[i];
-        code =
-            PUT(d, err, c->start_ns - HOST_LEAD_NS, c->start_ns - HOST_LEAD_NS / 2, API_TYPE_HCCL,
-                tid, FIRST_COMM_CONNECTION + (int64_t)i, c->is_send ? S_SEND : S_RECEIVE);
+        int64_t due_ns = c->start_ns - HOST_LEAD_NS;
+        int64_t start_ns = due_ns > free_ns ? due_ns : free_ns;
+        free_ns = start_ns + HOST_CALL_NS;
+        code = PUT(d, err, start_ns, free_ns, API_TYPE_HCCL, tid,
+                   FIRST_COMM_CONNECTION + (int64_t)i, c->is_send ? S_SEND : S_RECEIVE);
     }
+    return code;
+}
+
+static ps_code fill_comms(db *d, const ps_rank_events *e, ps_err *err) {
+    ps_code code = fill_comm_calls(d, e, err);
     if (code == PS_OK) {
         code = begin_table(d, "COMMUNICATION_OP", err);
     }
