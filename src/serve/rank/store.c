@@ -635,6 +635,9 @@ void ps_loaded_release(ps_loaded *l) {
     (void)pthread_mutex_lock(&p->store->lock);
     p->n_held--;
     ps_loaded *gone = p->is_closed ? take_closed(p) : NULL;
+    if (p->store->held_bytes > 0) { /* somebody needs room, for which this rank could not go */
+        make_store_room(p->store, 0, SIZE_MAX);
+    }
     (void)pthread_mutex_unlock(&p->store->lock);
     ps_loaded_free(gone);
 }
