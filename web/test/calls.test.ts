@@ -1,7 +1,7 @@
 /** The call tree of the page of calls: reading the table, the boxes of the picture, finding, going about. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Table } from "../src/api/types";
+import type { Rank, Table } from "../src/api/types";
 import { flameOf, foundIn, stepFrom, timeFound, timeOf } from "../src/model/flame";
 import {
   callsOf,
@@ -10,6 +10,8 @@ import {
   moduleRowPath,
   modulesOf,
   modulesOfWhat,
+  scopeElsewhere,
+  scopesFor,
   spokenTable,
 } from "../src/pages/calls_model";
 
@@ -200,4 +202,20 @@ void test("the table of modules: one rank's rows, what is read first in front, n
   );
   assert.deepEqual(one.rows, [[1, "Net", null, 6, 1]]);
   assert.equal(modulesOf(tree, null).total, 2);
+});
+
+test("a box is offered for the ranks whose lanes it crosses, and for no other", () => {
+  const rank = (key: string): Rank => ({ key, label: `rank ${key}` }) as Rank;
+  const steps: NonNullable<Rank["steps"]> = [[1, 0, 50]];
+  const framed = { from: 0, to: 114e6, lanes: [{ rank: "4", lane: 2, rows: null }] };
+  const of = (r: Rank | null, b: typeof framed | null = framed): string[] =>
+    scopesFor(r, steps, null, b).map(([scope]) => scope);
+  assert.deepEqual(of(rank("4")), ["", "box", "step 1"]);
+  assert.deepEqual(of(rank("0")), ["", "step 1"], "its figures would be of all its time");
+  assert.deepEqual(of(null), ["", "step 1"], "of all ranks together there are no boxes");
+  assert.deepEqual(of(rank("4"), null), ["", "step 1"]);
+  assert.equal(
+    scopeElsewhere("box", rank("0")),
+    "For rank 0, the box in the timeline does not apply: these are the calls of the whole capture.",
+  );
 });

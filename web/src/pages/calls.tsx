@@ -9,15 +9,16 @@ import { duration, percent } from "../base/time";
 import { register } from "../model/commands";
 import { BYS, foundIn, TIMES, timeFound, timeOf, type CallNode, type Time } from "../model/flame";
 import { fail } from "../model/notices";
-import { analysisSpan, box, ranks, shiftOf, show, tab } from "../model/session";
+import { analysisSpan, box, ranks, show, tab } from "../model/session";
 import { registerUrl } from "../model/url_state";
 import { callName, FlameGraph } from "../panels/chart_flame";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select, useRank } from "../panels/form";
 import { askOf, lanesOf } from "../panels/slice_list";
+import { spanParams } from "../panels/system";
 import { DataTable, LocalTable } from "../panels/table";
 import { language, rankWord, t } from "../words";
-import { callsOf, longestBelow, spokenTable } from "./calls_model";
+import { callsOf, longestBelow, scopeElsewhere, scopesFor, spokenTable } from "./calls_model";
 import { Modules } from "./calls_modules";
 import { calls, lookAt, part, stepOf, type CallsState, type Scope } from "../model/calls";
 import { useReply, wholeTable } from "./data";
@@ -66,83 +67,84 @@ interface Of {
   rank: Rank | null;
 }
 
-function Controls({ state, rank, isAll }: Of & { isAll: boolean }) {
+/** What may be chosen, and what of the choice there is for the rank: menu and figures keep to this one answer. */
+function useScope(state: CallsState, rank: Rank | null): [Scope, [Scope, string][]] {
   const known = useAtom(ranks);
   const steps = rank?.steps ?? known.find((r) => r.steps !== undefined)?.steps ?? [];
-  const span = useAtom(analysisSpan);
-  const framed = useAtom(box);
-  const scopes: [Scope, string][] = [["", t("calls.scope-all")]];
-  if (span !== null && !isAll) {
-    scopes.push(["span", t("calls.scope-span", duration(span.to - span.from))]);
-  }
-  if (framed !== null && !isAll) {
-    scopes.push(["box", t("calls.scope-box", duration(framed.to - framed.from))]);
-  }
-  for (const [id] of steps) {
-    scopes.push([`step ${id}`, t("calls.scope-step", id)]);
-  }
+  const scopes = scopesFor(rank, steps, useAtom(analysisSpan), useAtom(box));
+  return [scopes.find(([scope]) => scope === state.scope)?.[0] ?? "", scopes];
+}
+
+function Controls({ state, rank, isAll }: Of & { isAll: boolean }) {
+  const known = useAtom(ranks);
+  const [scope, scopes] = useScope(state, rank);
+  const isElsewhere = scope !== state.scope && (isAll || rank?.state === "ready");
   return (
-    <div class="controls-row">
-      <Select
-        label={t("form.rank")}
-        value={isAll ? ALL : (rank?.key ?? "")}
-        options={[
-          ...(known.length > 1 ? [[ALL, t("frame.all-ranks")] as const] : []),
-          ...known.map((r) => [r.key, rankWord(r.label)] as const),
-        ]}
-        onChange={(next) => lookAt({ rank: next })}
-      />
-      <Select
-        label={t("calls.of")}
-        value={scopes.some(([scope]) => scope === state.scope) ? state.scope : ""}
-        options={scopes}
-        onChange={(scope) => lookAt({ scope })}
-      />
-      <Segments
-        label={t("calls.by")}
-        value={state.by}
-        options={BYS.map((by) => [by, t(`calls.by-${by}`)] as const)}
-        onChange={(by) => lookAt({ by })}
-      />
-    </div>
+    <>
+      <div class="controls-row">
+        <Select
+          label={t("form.rank")}
+          value={isAll ? ALL : (rank?.key ?? "")}
+          options={[
+            ...(known.length > 1 ? [[ALL, t("frame.all-ranks")] as const] : []),
+            ...known.map((r) => [r.key, rankWord(r.label)] as const),
+          ]}
+          onChange={(next) => lookAt({ rank: next })}
+        />
+        <Select
+          label={t("calls.of")}
+          value={scope}
+          options={scopes}
+          onChange={(next) => lookAt({ scope: next })}
+        />
+        <Segments
+          label={t("calls.by")}
+          value={state.by}
+          options={BYS.map((by) => [by, t(`calls.by-${by}`)] as const)}
+          onChange={(by) => lookAt({ by })}
+        />
+      </div>
+      {isElsewhere && (
+        <p class="quiet" role="status">
+          {scopeElsewhere(state.scope, isAll ? null : rank)}
+        </p>
+      )}
+    </>
   );
 }
 
 /** What to ask the server: the route, its parameters, and the table of several. */
-function questionOf(state: CallsState, rank: Rank | null, cluster: number): [string, Params] {
-  const step = stepOf(state.scope);
+function questionOf(
+  by: CallsState["by"],
+  scope: Scope,
+  rank: Rank | null,
+  cluster: number,
+): [string, Params] {
+  const step = stepOf(scope);
   if (rank === null) {
-    const table = MODE_TABLES[state.by];
     const only = step === null ? {} : { step_id: step };
-    return ["mode", { name: "call_tree", table, cluster, ...only }];
+    return ["mode", { name: "call_tree", table: MODE_TABLES[by], cluster, ...only }];
   }
-  const params: Params = { rank: rank.key, by: state.by };
+  const params: Params = { rank: rank.key, by };
   const span = analysisSpan.get();
   const framed = box.get();
-  if (step !== null) {
-    const found = (rank.steps ?? []).find(([id]) => String(id) === step);
-    return [
-      "call_tree",
-      found === undefined ? params : { ...params, from: found[1], to: found[2] },
-    ];
+  const found = (rank.steps ?? []).find(([id]) => String(id) === step);
+  if (found !== undefined) {
+    return ["call_tree", { ...params, from: found[1], to: found[2] }];
   }
-  if (state.scope === "span" && span !== null) {
-    const shift = shiftOf(rank);
-    const [from, to] = [Math.round(span.from - shift), Math.round(span.to - shift)];
-    return ["call_tree", { ...params, from, to }];
+  if (scope === "span") {
+    return ["call_tree", { ...params, ...spanParams(span, rank) }];
   }
-  const lanes = framed === null ? undefined : lanesOf(framed).get(rank.key);
-  return state.scope === "box" && framed !== null && lanes !== undefined
-    ? ["call_tree", { ...params, ...askOf(framed, rank, lanes) }]
+  return scope === "box" && framed !== null
+    ? ["call_tree", { ...params, ...askOf(framed, rank, lanesOf(framed).get(rank.key) ?? []) }]
     : ["call_tree", params];
 }
 
 // --- the tree ----------------------------------------------------------------------------------------------------------
 
 function Tree({ state, rank, cluster }: Of & { cluster: number }) {
-  useAtom(analysisSpan);
-  useAtom(box);
-  const [path, params] = questionOf(state, rank, cluster);
+  const [scope] = useScope(state, rank);
+  const [path, params] = questionOf(state.by, scope, rank, cluster);
   const reply = useReply(JSON.stringify([path, params]), (signal) =>
     wholeTable(path, params, typeof params.table === "string" ? params.table : null, signal),
   );
@@ -166,6 +168,7 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
   ) : (
     <Pictured
       state={state}
+      scope={scope}
       rank={rank}
       cluster={cluster}
       nodes={nodes}
@@ -176,6 +179,8 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
 }
 
 interface Pictured extends Of {
+  /** What the figures are of. */
+  scope: Scope;
   cluster: number;
   nodes: CallNode[];
   table: Table;
@@ -189,7 +194,7 @@ const placeOf = (nodes: readonly CallNode[], id: number): number =>
     nodes.findIndex((n) => n.id === id),
   );
 
-function Pictured({ state, rank, cluster, nodes, table, params }: Pictured) {
+function Pictured({ state, scope, rank, cluster, nodes, table, params }: Pictured) {
   const time = timeOf(nodes, state.time);
   const found = useMemo(() => foundIn(nodes, state.find), [nodes, state.find]);
   const focus = placeOf(nodes, state.focus);
@@ -231,7 +236,7 @@ function Pictured({ state, rank, cluster, nodes, table, params }: Pictured) {
         <Modules
           rank={rank}
           cluster={cluster}
-          scope={state.scope}
+          scope={scope}
           nodes={nodes}
           chosen={chosen}
           choose={choose}

@@ -1,10 +1,46 @@
 /** The call tree as the server gives it (docs/serve-api.md, /api/call_tree and the mode call_tree). */
-import type { Cell, Table } from "../api/types";
+import type { Cell, Rank, Table } from "../api/types";
+import { duration } from "../base/time";
 import type { By, CallNode, Time } from "../model/flame";
 import { stepOf, type Scope } from "../model/calls";
+import type { Box } from "../model/session";
 import { callName } from "../panels/chart_flame";
-import { t } from "../words";
+import { lanesOf } from "../panels/slice_list";
+import { rankWord, t } from "../words";
 import { columnIndex, reader } from "./data";
+
+/** What calls may be of, with the words for it: box and span are of one rank (null: all of them), the box of one whose lanes it crosses,
+ * for of another it has no figures. */
+export function scopesFor(
+  rank: Rank | null,
+  steps: NonNullable<Rank["steps"]>,
+  span: Pick<Box, "from" | "to"> | null,
+  framed: Box | null,
+): [Scope, string][] {
+  const scopes: [Scope, string][] = [["", t("calls.scope-all")]];
+  if (rank !== null && span !== null) {
+    scopes.push(["span", t("calls.scope-span", duration(span.to - span.from))]);
+  }
+  if (rank !== null && framed !== null && lanesOf(framed).has(rank.key)) {
+    scopes.push(["box", t("calls.scope-box", duration(framed.to - framed.from))]);
+  }
+  return [
+    ...scopes,
+    ...steps.map(([id]): [Scope, string] => [`step ${id}`, t("calls.scope-step", id)]),
+  ];
+}
+
+/** Said where the choice is not one of those of the rank (null: of all ranks together). */
+export function scopeElsewhere(scope: Scope, rank: Rank | null): string {
+  const step = stepOf(scope);
+  return t(
+    "calls.scope-elsewhere",
+    rank === null ? t("frame.all-ranks") : rankWord(rank.label),
+    step !== null
+      ? t("calls.scope-step", step)
+      : t(scope === "box" ? "calls.a-box" : "calls.a-span"),
+  );
+}
 
 /** In the order of the table: parents first. Empty: the table has nothing. */
 export function callsOf(table: Table | null, by: By = "callers"): CallNode[] {
