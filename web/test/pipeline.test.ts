@@ -16,6 +16,7 @@ import { linkOf, opNear, piecesOf } from "../src/pipeline/path";
 import { ENGLISH, longestText } from "../src/pipeline/texts";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
+import { measuredOf } from "../src/pages/pipeline_figures";
 import { opOf } from "../src/pages/pipeline_jump";
 import { chosenRows, pathTable, replayOf } from "../src/pages/pipeline_tables";
 
@@ -756,8 +757,10 @@ test("gaps are bubble only where the chart tells of one", () => {
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), 0.2);
   chart.isMeasured = true; // the device worked in the gap: no bubble in the file
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), 0);
+  assert.equal(measuredOf(makeView(chart, null, choice)).bubble, 0, "nor beside a simulation");
   chart.ranks[0].isTold = false;
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), null);
+  assert.equal(measuredOf(makeView(chart, null, choice)).bubble, null);
 });
 
 test("parts of ops lie in three rows below them", () => {

@@ -198,9 +198,13 @@ const TASKS = {
   },
 
   "see what of a step is communication that nothing hides": async (v) => {
+    await v.below("System View");
+    const rank = v.page.locator(".system select");
+    await rank.selectOption(v.ranks.at(-1).key);
     await v.page.mouse.click(...(await bandOf(v, 0.15))); // step 1
     await v.press("Shift+T");
     await v.below("System View");
+    assert.equal(await rank.inputValue(), v.ranks[0].key, "the tables are of the band's rank");
     await v.page.getByRole("tab", { name: "Overall metrics" }).click();
     await v.rows(".system");
     await v.page.locator(".system .split [role=row][aria-rowindex='2'] button").first().click(); // closes Computing

@@ -71,12 +71,15 @@ export const bottomTab = new Atom<BottomTab>("system");
 /** null: the first that there is. */
 export const systemView = new Atom<string>("overall");
 export const systemRank = new Atom<string | null>(null);
-// Who comes from another page finds the tables of the rank that was gone to.
+// Who comes from another page finds the tables of the rank that was gone to, and of the step where one is framed.
 goto.listen(() => {
   const to = goto.get();
   const rank = to?.ref?.rank ?? to?.lane?.rank ?? to?.rank;
   if (rank !== undefined && tab.get() !== "timeline") {
     systemRank.set(rank);
+  }
+  if (to?.isStep === true && to.span !== undefined) {
+    analyse(to.span);
   }
 });
 export const bottomOpen = new Atom<boolean>(true);

@@ -92,6 +92,12 @@ function imbalanceColumn(rows: Row[]): Column {
   };
 }
 
+/** What a simulation is compared with: the figures that stand over the chart. `bubble` null: it is not told. */
+export const measuredOf = (view: View): { stepNs: number; bubble: number | null } => ({
+  stepNs: view.windowNs,
+  bubble: bubbleShare(view.rows),
+});
+
 /** Schedule and how it is known, step, pipeline, length, bubble, and what lies below. */
 export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
   const { chart } = drawn;

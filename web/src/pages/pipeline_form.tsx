@@ -4,10 +4,10 @@ import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { session } from "../model/session";
 import { NumberField } from "../panels/number_field";
-import type { Row } from "../pipeline/rows";
 import { makeView } from "../pipeline/rows";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { t, type Word } from "../words";
+import { measuredOf } from "./pipeline_figures";
 import {
   change,
   changeFactor,
@@ -303,16 +303,6 @@ function Factors({ n, f }: { n: number; f: Form }) {
   );
 }
 
-/** Step time and bubble of the rows that were measured. */
-function measuredOf(rows: readonly Row[]): { stepNs: number; bubble: number } {
-  const own = rows.filter((r) => r.ops.n > 0);
-  const windows = own.reduce((sum, r) => sum + r.windowNs, 0);
-  return {
-    stepNs: Math.max(0, ...own.map((r) => r.windowNs)),
-    bubble: 1 - own.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, windows),
-  };
-}
-
 /** By what can be seen. */
 const NOTHING = 0.0005;
 const less = (a: number, b: number): boolean => a < b - NOTHING;
@@ -329,9 +319,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
   // One step is what a simulation is compared with.
   const measured = useMemo(
     () =>
-      now === null || chosen.step === null
-        ? null
-        : measuredOf(makeView(now.chart, null, chosen).rows),
+      now === null || chosen.step === null ? null : measuredOf(makeView(now.chart, null, chosen)),
     [now, chosen],
   );
   if (why !== null) {
@@ -353,6 +341,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
     );
   }
   const { step_ns, bubble, activations } = sim.reply;
+  const measuredBubble = measured?.bubble ?? null;
   const gain =
     measured === null || measured.stepNs === 0
       ? null
@@ -379,18 +368,18 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
           <dt>{t("simulate.bubble")}</dt>
           <dd>
             <b>{percent(bubble)} %</b>
-            {measured !== null && (
-              <span class={less(bubble, measured.bubble) ? "better" : "quiet"}>
+            {measuredBubble !== null && (
+              <span class={less(bubble, measuredBubble) ? "better" : "quiet"}>
                 {" "}
                 {t(
                   "simulate.points",
-                  signed(bubble - measured.bubble, percent(Math.abs(bubble - measured.bubble))),
+                  signed(bubble - measuredBubble, percent(Math.abs(bubble - measuredBubble))),
                 )}
               </span>
             )}
           </dd>
-          {measured !== null && (
-            <dd class="quiet">{t("simulate.measured", `${percent(measured.bubble)} %`)}</dd>
+          {measuredBubble !== null && (
+            <dd class="quiet">{t("simulate.measured", `${percent(measuredBubble)} %`)}</dd>
           )}
         </div>
         <div title={t("simulate.activations-title")}>

@@ -9,6 +9,7 @@ import {
   labelWidth,
   moveWindow,
   rowsMode,
+  systemRank,
   viewport,
 } from "../model/timeline";
 import { tree } from "../model/tree";
@@ -98,7 +99,8 @@ export class Gestures {
     const { x, y } = placeIn(this.timeline.parts.over, e);
     const step = this.timeline.hits.stepAt(viewport, x, y);
     if (step !== null && !boxLocked.get()) {
-      box.set({ ...step, lanes: null });
+      systemRank.set(step.rank); // the band is of this rank, the box over all lanes
+      box.set({ from: step.from, to: step.to, lanes: null });
       return;
     }
     const found = pipelineHit(this.timeline.scene, viewport, x, y, shiftOf);

@@ -28,6 +28,13 @@ export interface SliceHit {
 /** So far beside a slice it is still meant (CSS pixels). */
 const NEAR_PX = 3;
 
+/** The band of a step in the header of a rank; viewNs. */
+export interface StepBand {
+  rank: string;
+  from: Ns;
+  to: Ns;
+}
+
 export class HitFinder {
   private readonly finder: PieceFinder<LaneTile>;
 
@@ -103,7 +110,7 @@ export class HitFinder {
   }
 
   /** The step whose band is there, in the header of a rank; viewNs. */
-  stepAt(view: Viewport, x: number, y: number): { from: Ns; to: Ns } | null {
+  stepAt(view: Viewport, x: number, y: number): StepBand | null {
     const item = this.scene.itemAt(y)?.item;
     if (item?.kind !== "rank" || item.rank?.steps === undefined) {
       return null;
@@ -111,7 +118,9 @@ export class HitFinder {
     const shift = shiftOf(item.rank);
     const at = view.ns(x) - shift;
     const step = item.rank.steps.find(([, start, end]) => start <= at && at < end);
-    return step === undefined ? null : { from: step[1] + shift, to: step[2] + shift };
+    return step === undefined
+      ? null
+      : { rank: item.rank.key, from: step[1] + shift, to: step[2] + shift };
   }
 
   /** The rank that y belongs to, and its shift. */
