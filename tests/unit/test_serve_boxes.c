@@ -74,7 +74,7 @@ static void everything_by_name(void **state) {
     expect_in(reply, "[\"k\",200,150,200,66.66666666666667,100,50,3]");
     expect_in(reply, "[\"leaf\",20,20,20,20,20,20,1]");
     expect_in(reply, "[\"outer\",300,300,180,300,300,300,1]");
-    expect_in(reply, "\"totals\":{\"wall_ns\":640,\"union_ns\":300,\"n\":7}");
+    expect_in(reply, "\"totals\":{\"wall_ns\":640,\"union_ns\":300,\"work_ns\":300,\"n\":7}");
     expect_in(reply, "\"total\":4,");
     expect_in(reply, "\"notes\":[]");
     asks_end(&a);
@@ -92,11 +92,26 @@ static void a_box_cuts(void **state) {
     expect_in(reply, "[\"k\",45,40,45,22.5,40,5,2]");
     expect_in(reply, "[\"leaf\",5,5,5,5,5,5,1]");
     expect_in(reply, "[\"outer\",40,40,0,40,40,40,1]");
-    expect_in(reply, "\"totals\":{\"wall_ns\":130,\"union_ns\":40,\"n\":5}");
+    expect_in(reply, "\"totals\":{\"wall_ns\":130,\"union_ns\":40,\"work_ns\":40,\"n\":5}");
     expect_in(reply, "5 of these reach beyond the box");
     reply = ask(&a, "/api/stats?rank=r0&lanes=%s&from=310&to=320", lanes);
     expect_in(reply, "\"total\":0,");
-    expect_in(reply, "\"totals\":{\"wall_ns\":0,\"union_ns\":0,\"n\":0}");
+    expect_in(reply, "\"totals\":{\"wall_ns\":0,\"union_ns\":0,\"work_ns\":0,\"n\":0}");
+    asks_end(&a);
+}
+
+/* The derived lanes have slices for time without work: they cover it, and nothing ran there. */
+static void idle_time_is_no_work(void **state) {
+    (void)state;
+    asks a;
+    asks_of_trace(&a, make());
+    ps_loaded *l = rank_of(&a);
+    uint32_t first = ps_loaded_layer(l, PS_LAYER_PROFILE)->lanes->n_lanes;
+    uint32_t end = ps_loaded_n_lanes(l);
+    ps_loaded_release(l);
+    const char *reply = ask(&a, "/api/stats?rank=r0&lanes=%u-%u&sort=name", first, end - 1);
+    expect_in(reply, "[\"Free\",50,50,50,50,50,50,1]");
+    expect_in(reply, "\"union_ns\":200,\"work_ns\":150,");
     asks_end(&a);
 }
 
@@ -302,6 +317,7 @@ static void no_memory_is_said(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_by_name), cmocka_unit_test(a_box_cuts),
+        cmocka_unit_test(idle_time_is_no_work),
         cmocka_unit_test(rows_of_a_lane),     cmocka_unit_test(merged_lanes_count_once),
         cmocka_unit_test(slices_of_one_name), cmocka_unit_test(events_with_their_arguments),
         cmocka_unit_test(sets_of_slices),     cmocka_unit_test(unions_by_the_plainest_way),

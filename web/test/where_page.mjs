@@ -152,8 +152,8 @@ const hashOf = (page) =>
     `the window is the step: ${from} ${to}: ${start} ${end}`,
   );
   assert.equal(await page.locator(".system select").inputValue(), rank.key, "its tables below");
-  const span = page.locator(".bottom-tabs", { hasText: /Of a span of/ });
-  await span.waitFor(); // the tables keep to the step
+  const kept = page.locator(".bottom-tabs", { hasText: "Of a span of" });
+  await kept.waitFor(); // the tables are of the step
   await page.waitForFunction(() => location.hash.includes("tl.box="));
   await page.close();
 }

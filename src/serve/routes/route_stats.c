@@ -4,7 +4,9 @@
  * since rows and lanes lie above one another. The walk over rows gathers counts and self times; a second walk in order of
  * start, over the set of the slices, gathers the unions without keeping their spans. */
 #include <stdio.h>
+#include <string.h>
 
+#include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -29,6 +31,7 @@ typedef struct sums {
     int64_t covered_ns; /* the union goes up to here */
     uint64_t n;
     const char *name;
+    bool names_idle; /* as lanes call time without work */
 } sums;
 
 typedef struct measure {
@@ -40,8 +43,27 @@ typedef struct measure {
     sums *at;
     size_t n, cap;
     sums all;
+    sums work;      /* of all but time without work; only its union */
     uint64_t n_cut; /* slices that reach beyond the box */
 } measure;
+
+static bool names_idle(const char *name) {
+    size_t i = 0;
+    while (i < PS_N_SHARES && strcmp(name, ps_share_names[i]) != 0) {
+        i++;
+    }
+    return i < PS_N_SHARES;
+}
+
+/* A slice of the lanes of overlap that stands for time without work. */
+static bool is_idle(const ps_layer *layer, const sums *g, uint32_t slice) {
+    if (!g->names_idle) {
+        return false;
+    }
+    const ps_lanes *lanes = layer->lanes;
+    uint32_t lane = ps_lanes_of(lanes, layer->trace, slice);
+    return lane < lanes->n_lanes && lanes->nodes[lanes->node_of_lane[lane]].kind == PS_NODE_OVERLAP;
+}
 
 /* NULL when memory is out. */
 static sums *box_stats_group_of(measure *m, int layer, ps_str name) {
@@ -57,7 +79,10 @@ static sums *box_stats_group_of(measure *m, int layer, ps_str name) {
         if (!ps_grow(&m->at, &m->cap, m->n + 1, PS_IDMAP_NONE - 1, sizeof *m->at)) {
             return NULL;
         }
-        m->at[m->n] = (sums){.name = text, .least_ns = INT64_MAX, .covered_ns = INT64_MIN};
+        m->at[m->n] = (sums){.name = text,
+                               .names_idle = names_idle(text),
+                               .least_ns = INT64_MAX,
+                               .covered_ns = INT64_MIN};
         group = (uint32_t)m->n++;
     }
     return ps_idmap_put(&m->groups[layer], name.id, group) ? &m->at[group] : NULL;
@@ -156,6 +181,9 @@ static bool add_unions(measure *m) {
         }
         cover_box_stats(g, start_ns, end_ns);
         cover_box_stats(&m->all, start_ns, end_ns);
+        if (!is_idle(ps_loaded_layer(m->l, next), g, slice)) {
+            cover_box_stats(&m->work, start_ns, end_ns);
+        }
         at[next] = ps_slice_set_next(&m->set, next, slice + 1);
     }
 }
@@ -195,6 +223,7 @@ static void put_totals(ps_buf *out, const measure *m) {
     ps_json_key_object(&j, "totals");
     ps_json_key_int(&j, "wall_ns", m->all.wall_ns);
     ps_json_key_int(&j, "union_ns", m->all.union_ns);
+    ps_json_key_int(&j, "work_ns", m->work.union_ns);
     ps_json_key_uint(&j, "n", m->all.n);
     ps_json_close(&j);
 }
@@ -235,7 +264,8 @@ static ps_code make_stats(void *context, ps_cached *out, ps_err *err) {
 
 static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
                       const ps_slice_box *box) {
-    measure m = {.l = l, .box = box, .all = {.least_ns = INT64_MAX, .covered_ns = INT64_MIN}};
+    measure m = {.l = l, .box = box, .all = {.least_ns = INT64_MAX, .covered_ns = INT64_MIN},
+                 .work = {.covered_ns = INT64_MIN}};
     ps_buf key = {0};
     ps_slice_box_key(q, box, "stats", &key);
     for (int i = 0; i < PS_N_LAYERS; i++) {

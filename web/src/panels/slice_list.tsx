@@ -40,7 +40,7 @@ export function lanesOf(b: Box): Map<string, number[]> {
   return by;
 }
 
-type WithTotals = Table & { totals?: { wall_ns: Ns; union_ns: Ns; n: number } };
+type WithTotals = Table & { totals?: { wall_ns: Ns; work_ns: Ns; n: number } };
 
 export function SliceList() {
   const b = useAtom(box);
@@ -108,9 +108,11 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
         {totals !== undefined && (
           <>
             <span>
-              {t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.union_ns))}
+              {t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.work_ns))}
             </span>
-            <span>{t("list.idle", duration(params.to - params.from - totals.union_ns))}</span>
+            <span title={t("list.idle-hint")}>
+              {t("list.idle", duration(params.to - params.from - totals.work_ns))}
+            </span>
           </>
         )}
         <button type="button" onClick={() => analyse(b)}>
