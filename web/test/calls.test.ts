@@ -12,6 +12,7 @@ import {
   modulesOfWhat,
   scopeElsewhere,
   scopesFor,
+  scopeWord,
   spokenTable,
 } from "../src/pages/calls_model";
 
@@ -214,6 +215,7 @@ test("a box is offered for the ranks whose lanes it crosses, and for no other", 
   assert.deepEqual(of(rank("0")), ["", "step 1"], "its figures would be of all its time");
   assert.deepEqual(of(null), ["", "step 1"], "of all ranks together there are no boxes");
   assert.deepEqual(of(rank("4"), null), ["", "step 1"]);
+  assert.equal(scopeWord("step 1"), "step 1");
   assert.equal(
     scopeElsewhere("box", rank("0")),
     "For rank 0, the box in the timeline does not apply: these are the calls of the whole capture.",

@@ -4,9 +4,11 @@ import type { Table } from "../src/api/types";
 import {
   groupOfRanks,
   linksOf,
+  ofRanks,
   ofType,
   pairsOf,
   rankTimes,
+  ranksWithout,
   strangerOf,
   strangersOf,
   timesOf,
@@ -157,4 +159,10 @@ test("a transport counts an operator once, and its packets by their size", () =>
     one.map((x) => [x.name, x.size_bytes]),
     [["HCCS", 10e6]],
   );
+});
+
+test("ranks without a communicator of their own are a choice that shows none", () => {
+  assert.equal(ranksWithout(ofRanks(["0", "4"])), "0, 4");
+  assert.equal(ranksWithout("group_name_0"), null);
+  assert.equal(ranksWithout(""), null);
 });

@@ -13,6 +13,8 @@ import { fits, parseSpan } from "../src/app/palette_model";
 import { tabsShown } from "../src/app/tabs";
 import { formatHash, idsOf, keysOf, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
+import { Atom } from "../src/base/atom";
+import { lowerUnless, notices, notify } from "../src/model/notices";
 import { bytesText, exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { duration } from "../src/base/time";
 import { SvgPen, ticksOf } from "../src/base/pen";
@@ -719,4 +721,16 @@ test("Escape leaves a field and does nothing else", () => {
   press("DIV");
   assert.deepEqual([done, blurred], [1, 1]);
   stop();
+});
+
+test("a notice goes when what it tells of is so no more", () => {
+  const page = new Atom("timeline");
+  const told = notify("warning", "alone in the timeline");
+  lowerUnless(told, () => page.get() === "timeline", [page]);
+  const isUp = (): boolean | undefined => notices.get().find((n) => n.id === told)?.isUp;
+  assert.equal(isUp(), true);
+  page.set("summary");
+  assert.equal(isUp(), false);
+  page.set("timeline");
+  assert.equal(isUp(), false, "it does not come back");
 });

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Table } from "../src/api/types";
 import { leadOf } from "../src/pages/findings_model";
+import { confusions } from "../src/base/colour_vision";
+import { seriesOf } from "../src/pages/summary_bars";
 import { endToEnd, entriesOf } from "../src/pages/summary_model";
 
 const table = (name: string, columns: Table["columns"], rows: Table["rows"]): Table => ({
@@ -93,4 +95,24 @@ test("a finding begins with its first sentence, which is whole however long it i
   assert.deepEqual(leadOf(`${long} Another.`), [long, "Another."]);
   const wide = `${"很长的一句话".repeat(30)}（其中 60.1 ms）；后半句：到此。`;
   assert.deepEqual(leadOf(`${wide}第二句。`), [wide, "第二句。"]);
+});
+
+test("what lies before and after the work is told from the rest of a bar, in any vision", () => {
+  const themes = [
+    {
+      lanes: ["#2F6BD0", "#F2994A", "#C2303F", "#DDE2E8"],
+      kinds: [..."\0".repeat(8)].concat("#8C94A7"),
+      phases: ["", "#8FC6F5"],
+    },
+    {
+      lanes: ["#4F8BF0", "#F7AE6B", "#E0525F", "#48525D"],
+      kinds: [..."\0".repeat(8)].concat("#8B92A4"),
+      phases: ["", "#99CFFE"],
+    },
+  ]; // src/write/out/theme.c
+  for (const theme of themes) {
+    const series = seriesOf(theme);
+    assert.equal(series[0].name, "Before the first work");
+    assert.deepEqual(confusions(series.map((s) => s.colour)), []);
+  }
 });

@@ -166,6 +166,20 @@ const hashOf = (page) =>
   await page.close();
 }
 
+// --- ranks that no communicator has alone: none is shown, and not all of them ---------------------------------------------
+
+{
+  const page = await open("&sum.at=9");
+  await page.getByRole("button", { name: "Communication of DP" }).click();
+  await page
+    .locator("#page-communication", { hasText: "No communicator of the capture" })
+    .waitFor();
+  assert.equal(await page.locator("#page-communication .grid-row").count(), 0);
+  await page.getByRole("button", { name: "Show all communicators" }).click();
+  await page.locator("#page-communication .grid-row").first().waitFor();
+  await page.close();
+}
+
 // --- a filter: bars and table keep to it; the address holds all of it; ranks without places -------------------------------
 
 {

@@ -16,14 +16,17 @@ export interface Notice {
   undo?: () => void;
 }
 
+/** An atom, of whatever. */
+type Changes = Pick<Atom<unknown>, "listen">;
+
 export const notices = new Atom<readonly Notice[]>([]);
 let last = 0;
 const SEEN_MS = 6000;
 /** One has looked at what was done before. */
 const UNDO_MS = 15_000;
 
-/** What was said before is counted, not said twice. Those that are no failures go away by themselves. */
-export function notify(severity: Severity, text: string, undo?: () => void): void {
+/** What was said before is counted, not said twice. Those that are no failures go away by themselves. Returns which it is. */
+export function notify(severity: Severity, text: string, undo?: () => void): number {
   const known = notices.get().find((n) => n.text === text && n.severity === severity);
   const id = known?.id ?? ++last;
   notices.update((all) =>
@@ -42,6 +45,18 @@ export function notify(severity: Severity, text: string, undo?: () => void): voi
   if (severity === "info") {
     setTimeout(() => lower(id), undo === undefined ? SEEN_MS : UNDO_MS);
   }
+  return id;
+}
+
+/** Over the page for as long as what it tells of is so; asked whenever one of `on` changes. */
+export function lowerUnless(id: number, isSo: () => boolean, on: readonly Changes[]): void {
+  const check = (): void => {
+    if (!isSo()) {
+      stops.forEach((stop) => stop());
+      lower(id);
+    }
+  };
+  const stops = on.map((one) => one.listen(check));
 }
 
 export function lower(id: number): void {

@@ -18,7 +18,14 @@ import { askOf, lanesOf } from "../panels/slice_list";
 import { spanParams } from "../panels/system";
 import { DataTable, LocalTable } from "../panels/table";
 import { language, rankWord, t } from "../words";
-import { callsOf, longestBelow, scopeElsewhere, scopesFor, spokenTable } from "./calls_model";
+import {
+  callsOf,
+  longestBelow,
+  scopeElsewhere,
+  scopesFor,
+  scopeWord,
+  spokenTable,
+} from "./calls_model";
 import { Modules } from "./calls_modules";
 import { calls, lookAt, part, stepOf, type CallsState, type Scope } from "../model/calls";
 import { useReply, wholeTable } from "./data";
@@ -152,7 +159,7 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
   if (reply.error !== null) {
     return hasNothing(reply.error) ? (
       <Empty title={t("calls.nothing")}>
-        <p class="quiet">{reply.error instanceof Error ? reply.error.message : ""}</p>
+        <p class="quiet">{whyNothing(reply.error, scope)}</p>
       </Empty>
     ) : (
       <Failed error={reply.error} retry={reply.retry} />
@@ -176,6 +183,15 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
       params={params}
     />
   );
+}
+
+/** Of a part of the recording that has nothing: that, and not how to record what is recorded. */
+function whyNothing(error: unknown, scope: Scope): string {
+  return scope !== ""
+    ? t("calls.nothing-in", scopeWord(scope))
+    : error instanceof Error
+      ? error.message
+      : "";
 }
 
 interface Pictured extends Of {

@@ -30,17 +30,21 @@ export function scopesFor(
   ];
 }
 
-/** Said where the choice is not one of those of the rank (null: of all ranks together). */
-export function scopeElsewhere(scope: Scope, rank: Rank | null): string {
+/** "the box in the timeline", within a sentence. */
+export function scopeWord(scope: Scope): string {
   const step = stepOf(scope);
-  return t(
+  return step !== null
+    ? t("calls.scope-step", step)
+    : t(scope === "box" ? "calls.a-box" : "calls.a-span");
+}
+
+/** Said where the choice is not one of those of the rank (null: of all ranks together). */
+export const scopeElsewhere = (scope: Scope, rank: Rank | null): string =>
+  t(
     "calls.scope-elsewhere",
     rank === null ? t("frame.all-ranks") : rankWord(rank.label),
-    step !== null
-      ? t("calls.scope-step", step)
-      : t(scope === "box" ? "calls.a-box" : "calls.a-span"),
+    scopeWord(scope),
   );
-}
 
 /** In the order of the table: parents first. Empty: the table has nothing. */
 export function callsOf(table: Table | null, by: By = "callers"): CallNode[] {

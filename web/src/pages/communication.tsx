@@ -21,7 +21,9 @@ import {
   groupsOf,
   lacking,
   namesHere,
+  ofRanks,
   ofType,
+  ranksWithout,
   TOTAL,
   typeOf,
   type Beside,
@@ -93,11 +95,7 @@ function useGroupOf(mapping: Table | null): void {
     }
     groupInCommunication.set(null);
     const group = groupOfRanks(mapping, members);
-    if (group === null) {
-      notify("info", t("where.no-communicator", members.join(", ")));
-    } else {
-      change({ view: "duration", step: "", group, op: TOTAL });
-    }
+    change({ view: "duration", step: "", group: group ?? ofRanks(members), op: TOTAL });
   }, [members, mapping]);
 }
 
@@ -181,6 +179,7 @@ interface Choices {
 function useChoices({ table, mapping }: Found): Choices {
   const now = useAtom(state);
   const groups = useMemo(() => groupsOf(mapping, choicesOf(table, "group name")), [mapping, table]);
+  const isThere = ranksWithout(now.group) !== null || groups.some((g) => g.name === now.group);
   const steps = choicesOf(table, "step");
   const ops = useMemo(() => {
     const names = choicesOf(table, "hccl op name").filter((o) => o !== TOTAL);
@@ -190,7 +189,7 @@ function useChoices({ table, mapping }: Found): Choices {
   }, [table, now.view]);
   const choice = {
     step: steps.includes(now.step) ? now.step : "",
-    group: groups.some((g) => g.name === now.group) ? now.group : "",
+    group: isThere ? now.group : "",
     op: ops.includes(now.op) ? now.op : TOTAL,
   };
   return { steps, groups, ops, choice };
@@ -236,7 +235,13 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
           <Select
             label={t("comm.group")}
             value={choice.group}
-            options={[all, ...groups.map((g) => [g.name, g.text] as const)]}
+            options={[
+              all,
+              ...groups.map((g) => [g.name, g.text] as const),
+              ...(ranksWithout(choice.group) !== null
+                ? [[choice.group, choice.group] as const]
+                : []),
+            ]}
             onChange={(group) => change({ group })}
           />
           <Select
@@ -314,6 +319,16 @@ function Answer({ found, choices, base, wanted }: AnswerProps) {
     return (
       <Empty title={t("comm.none")}>
         <p class="quiet">{t("comm.how")}</p>
+      </Empty>
+    );
+  }
+  const without = ranksWithout(choices.choice.group);
+  if (without !== null) {
+    return (
+      <Empty title={t("where.no-communicator", without)}>
+        <button type="button" onClick={() => change({ group: "" })}>
+          {t("comm.all-groups")}
+        </button>
       </Empty>
     );
   }

@@ -6,6 +6,12 @@ import { nsReader, reader } from "./data";
 export const TOTAL = "Total Op Info";
 /** In front of a type: all operators of that type, whatever they are called. */
 const TYPE = "type ";
+/** In front of ranks: the communicator of exactly these, which no capture names. */
+const RANKS = "ranks ";
+export const ofRanks = (members: readonly string[]): string => RANKS + members.join(", ");
+/** null: the choice is a communicator, or all of them. */
+export const ranksWithout = (group: string): string | null =>
+  group.startsWith(RANKS) ? group.slice(RANKS.length) : null;
 export const ofType = (type: string): string => TYPE + type;
 /** null: it is no choice of a type. */
 export const chosenType = (op: string): string | null =>

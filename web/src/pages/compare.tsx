@@ -8,7 +8,7 @@ import type { Ns } from "../base/ns";
 import { duration, percent } from "../base/time";
 import { baseline, baselineOf, chooseBaseline } from "../model/baseline";
 import { openCaptures } from "../model/captures";
-import { fail, notify } from "../model/notices";
+import { fail, lowerUnless, notify } from "../model/notices";
 import { load, offsets, ranks, session, tab } from "../model/session";
 import {
   bottomHeight,
@@ -18,7 +18,7 @@ import {
   resetWindow,
   systemRank,
 } from "../model/timeline";
-import { layoutInput, touchTree, tree, wantLanes } from "../model/tree";
+import { layoutInput, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { registerUrl } from "../model/url_state";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
@@ -484,10 +484,15 @@ async function beside(now: Rank, base: Rank): Promise<void> {
   touchTree();
   tab.set("timeline");
   resetWindow();
-  notify("info", t("compare.both-shown", rankWord(now.label), rankWord(base.label)), () => {
+  const shown = (): string => JSON.stringify([[...offsets.get()], [...(tree.shownRanks ?? [])]]);
+  const alone = shown();
+  const text = t("compare.both-shown", rankWord(now.label), rankWord(base.label));
+  const told = notify("info", text, () => {
     offsets.set(before.offsets);
     tree.shownRanks = before.ranks;
     touchTree();
     resetWindow();
   });
+  const isSo = (): boolean => tab.get() === "timeline" && shown() === alone;
+  lowerUnless(told, isSo, [tab, offsets, treeChanged]);
 }

@@ -10,11 +10,13 @@ import { endToEnd, type Box, type Entry, type Indicator, type Values } from "./s
 
 const BARS: Indicator[] = ["preparing", "pure_computing", "overlapped", "exposed", "free", "after"];
 
-function seriesOf(colours: ReturnType<typeof useColours>) {
+export function seriesOf(
+  colours: Pick<ReturnType<typeof useColours>, "lanes" | "kinds" | "phases">,
+) {
   const [computing, communication, exposed, free] = colours.lanes;
-  // What lies before and after the work of a step stands at the ends of a bar, in one colour.
-  const ends = colours.kinds[8];
-  return [ends, computing, communication, exposed, free, ends].map((colour, i) => ({
+  // Of the theme those that are told from the four lanes and from one another, in any vision.
+  const [before, after] = [colours.phases[1], colours.kinds[8]];
+  return [before, computing, communication, exposed, free, after].map((colour, i) => ({
     name: t(`indicator.${BARS[i]}`),
     colour: colour ?? "#808080",
   }));
