@@ -316,12 +316,11 @@ static void no_memory_is_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_by_name), cmocka_unit_test(a_box_cuts),
-        cmocka_unit_test(idle_time_is_no_work),
-        cmocka_unit_test(rows_of_a_lane),     cmocka_unit_test(merged_lanes_count_once),
-        cmocka_unit_test(slices_of_one_name), cmocka_unit_test(events_with_their_arguments),
-        cmocka_unit_test(sets_of_slices),     cmocka_unit_test(unions_by_the_plainest_way),
-        cmocka_unit_test(no_memory_is_said),
+        cmocka_unit_test(everything_by_name),          cmocka_unit_test(a_box_cuts),
+        cmocka_unit_test(idle_time_is_no_work),        cmocka_unit_test(rows_of_a_lane),
+        cmocka_unit_test(merged_lanes_count_once),     cmocka_unit_test(slices_of_one_name),
+        cmocka_unit_test(events_with_their_arguments), cmocka_unit_test(sets_of_slices),
+        cmocka_unit_test(unions_by_the_plainest_way),  cmocka_unit_test(no_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,9 @@ static sums *box_stats_group_of(measure *m, int layer, ps_str name) {
             return NULL;
         }
         m->at[m->n] = (sums){.name = text,
-                               .names_idle = names_idle(text),
-                               .least_ns = INT64_MAX,
-                               .covered_ns = INT64_MIN};
+                             .names_idle = names_idle(text),
+                             .least_ns = INT64_MAX,
+                             .covered_ns = INT64_MIN};
         group = (uint32_t)m->n++;
     }
     return ps_idmap_put(&m->groups[layer], name.id, group) ? &m->at[group] : NULL;
@@ -264,7 +264,9 @@ static ps_code make_stats(void *context, ps_cached *out, ps_err *err) {
 
 static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
                       const ps_slice_box *box) {
-    measure m = {.l = l, .box = box, .all = {.least_ns = INT64_MAX, .covered_ns = INT64_MIN},
+    measure m = {.l = l,
+                 .box = box,
+                 .all = {.least_ns = INT64_MAX, .covered_ns = INT64_MIN},
                  .work = {.covered_ns = INT64_MIN}};
     ps_buf key = {0};
     ps_slice_box_key(q, box, "stats", &key);
