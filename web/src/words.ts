@@ -540,6 +540,7 @@ const WORDS = {
   "simulate.step-time": ["step time", "step 时间"],
   "simulate.bubble": ["bubble", "空泡"],
   "simulate.activations": ["activations held", "激活保有量"],
+  "simulate.activations-of": ["microbatches of a whole stage", "个 microbatch（整个阶段）"],
   "simulate.activations-title": ["The most that a stage holds, in microbatches of the whole stage", "单个阶段保有的最大激活量，以整个阶段的 microbatch 计"],
   "simulate.measured": ["measured {0}", "实测 {0}"],
   "simulate.points": ["{0} {0|point|points}", "{0} 个百分点"],

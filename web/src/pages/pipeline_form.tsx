@@ -385,7 +385,8 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
         <div title={t("simulate.activations-title")}>
           <dt>{t("simulate.activations")}</dt>
           <dd>
-            <b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b>
+            <b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b>{" "}
+            {t("simulate.activations-of")}
           </dd>
         </div>
       </dl>
