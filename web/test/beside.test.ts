@@ -178,7 +178,7 @@ void test("operators that are numbered anew stand beside those of their type", (
   assert.equal(chosenType(found("hcom_allReduce__860_3_1")), "allreduce");
   const row = (op: string, elapsed: number): TimeRow => ({
     ...{ step: "1", rank: 0, op, group: "g", start_ns: 0, elapsed },
-    ...{ transit: 0, wait: 0, sync: 0, idle: 0, isSplit: false, hasWait: false },
+    ...{ transit: 0, wait: 0, sync: 0, idle: 0, isSplit: false, hasWait: false, hasSync: false },
   });
   const rows = [
     row("hcom_allReduce__860_3_1", 5),

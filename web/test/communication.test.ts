@@ -87,6 +87,26 @@ test("totals that say nothing of waiting have what is known of their operators",
   );
 });
 
+test("tasks tell of no first wait: its ratio is not known, and not 0", () => {
+  const columns = ["step", "rank_id", "hccl_op_name", "group_name", "elapsed_time"];
+  columns.push("transit_time", "wait_time", "synchronization_time");
+  const rows = timesOf({
+    ...tableOf(columns, [
+      ["1", 0, TOTAL, "pp", 80, 20, 60, null],
+      ["1", 1, TOTAL, "pp", 80, 20, 60, 40],
+    ]),
+    columns: columns.map((name) => [name, "text", name.endsWith("time") ? "ns" : "", false]),
+  });
+  const times = rankTimes(rows, { step: "", group: "", op: TOTAL });
+  assert.deepEqual(
+    times.map((r) => [r.hasSync, r.syncRatio, r.waitRatio]),
+    [
+      [false, null, 0.75],
+      [true, 40 / 60, 0.75],
+    ],
+  );
+});
+
 test("a group of ranks leads to its communicator, whatever order its ranks are in", () => {
   const mapping = tableOf(
     ["type", "rank_set", "group_name"],

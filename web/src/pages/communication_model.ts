@@ -136,6 +136,8 @@ export interface TimeRow {
   isSplit: boolean;
   /** How long it waited is known, perhaps without the rest: from when the others began. */
   hasWait: boolean;
+  /** So is how long it waited at first, which tasks do not tell. */
+  hasSync: boolean;
 }
 
 export function timesOf(table: Table): TimeRow[] {
@@ -157,10 +159,15 @@ export function timesOf(table: Table): TimeRow[] {
     ns("synchronization time"),
     ns("idle time"),
   ];
-  const [split, waits] = [reader(table, "transit time"), reader(table, "wait time")];
+  const [split, waits, syncs] = [
+    reader(table, "transit time"),
+    reader(table, "wait time"),
+    reader(table, "synchronization time"),
+  ];
   const rows = table.rows.map((row) => ({
     isSplit: split(row) !== null,
     hasWait: waits(row) !== null,
+    hasSync: syncs(row) !== null,
     step: text(step(row)),
     rank: Number(rank(row)),
     op: text(op(row)),
@@ -263,6 +270,7 @@ export interface RankTime {
   isSplit: boolean;
   /** Of what is summed up, in part at least: `wait` is what is known. */
   hasWait: boolean;
+  hasSync: boolean;
 }
 
 /** One entry a rank: sums over what the choice leaves open. */
@@ -283,9 +291,11 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
       waitRatio: null,
       isSplit: false,
       hasWait: false,
+      hasSync: false,
     };
     sum.isSplit ||= row.isSplit;
     sum.hasWait ||= row.hasWait;
+    sum.hasSync ||= row.hasSync;
     sum.elapsed += row.elapsed;
     sum.transit += row.transit;
     sum.wait += row.wait;
@@ -296,7 +306,7 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
   const ratio = (part: number, rest: number): number | null =>
     part + rest > 0 ? part / (part + rest) : null;
   for (const sum of by.values()) {
-    sum.syncRatio = sum.isSplit ? ratio(sum.sync, sum.transit) : null;
+    sum.syncRatio = sum.isSplit && sum.hasSync ? ratio(sum.sync, sum.transit) : null;
     sum.waitRatio = sum.isSplit ? ratio(sum.wait, sum.transit) : null;
   }
   return [...by.values()].sort((a, b) => a.rank - b.rank);

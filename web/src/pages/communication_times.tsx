@@ -232,44 +232,73 @@ interface TimeBarsProps {
   choose: (rank: number | null) => void;
 }
 
-/** Where the profile says what all of it was made of, and where only waiting is known, from when the others began. */
-function partsOf(times: RankTime[], colours: ViewerTheme) {
+interface Part {
+  name: string;
+  colour: string;
+  of: (r: RankTime) => number;
+}
+
+interface Ratio {
+  name: string;
+  colour: string;
+  of: (r: RankTime) => number | null;
+}
+
+/** What is known of all of it: what it was made of, by the profiler or by its tasks, which tell no first wait; else only waiting, from
+ * when the others began. */
+function partsOf(
+  times: RankTime[],
+  colours: ViewerTheme,
+): { parts: Part[]; ratios: Ratio[] } {
   const wait = colours.kinds[8] ?? colours.hatch;
-  return times.some((r) => r.isSplit)
-    ? {
-        series: [
-          { name: t("comm.transit"), colour: colours.lanes[1] ?? "#808080" },
-          { name: t("comm.sync"), colour: colours.lanes[2] ?? "#808080" },
-          { name: t("comm.wait-rest"), colour: wait },
-          { name: t("comm.idle"), colour: colours.lanes[3] ?? "#808080" },
-        ],
-        lines: [
-          { name: t("comm.sync-ratio"), colour: colours.ink },
-          { name: t("comm.wait-ratio"), colour: colours.quiet },
-        ],
-        parts: (r: RankTime) => [r.transit, r.sync, Math.max(0, r.wait - r.sync), r.idle],
-        ratios: (r: RankTime) => [r.syncRatio, r.waitRatio],
-      }
-    : {
-        series: [
-          { name: t("comm.transit-or-unknown"), colour: colours.lanes[1] ?? "#808080" },
-          { name: t("comm.wait"), colour: wait },
-        ],
-        lines: [],
-        parts: (r: RankTime) => [Math.max(0, r.elapsed - r.wait), r.wait],
-        ratios: () => [],
-      };
+  const lane = (i: number): string => colours.lanes[i] ?? "#808080";
+  if (!times.some((r) => r.isSplit)) {
+    return {
+      parts: [
+        {
+          name: t("comm.transit-or-unknown"),
+          colour: lane(1),
+          of: (r) => Math.max(0, r.elapsed - r.wait),
+        },
+        { name: t("comm.wait"), colour: wait, of: (r) => r.wait },
+      ],
+      ratios: [],
+    };
+  }
+  const hasSync = times.some((r) => r.hasSync);
+  return {
+    parts: [
+      { name: t("comm.transit"), colour: lane(1), of: (r) => r.transit },
+      ...(hasSync
+        ? [
+            { name: t("comm.sync"), colour: lane(2), of: (r: RankTime) => r.sync },
+            {
+              name: t("comm.wait-rest"),
+              colour: wait,
+              of: (r: RankTime) => Math.max(0, r.wait - r.sync),
+            },
+          ]
+        : [{ name: t("comm.wait"), colour: wait, of: (r: RankTime) => r.wait }]),
+      { name: t("comm.idle"), colour: lane(3), of: (r) => r.idle },
+    ],
+    ratios: [
+      ...(hasSync
+        ? [{ name: t("comm.sync-ratio"), colour: colours.ink, of: (r: RankTime) => r.syncRatio }]
+        : []),
+      { name: t("comm.wait-ratio"), colour: colours.quiet, of: (r) => r.waitRatio },
+    ],
+  };
 }
 
 function TimeBars({ times, rank, choose }: TimeBarsProps) {
   const colours = useColours();
-  const { series, lines, parts, ratios } = partsOf(times, colours);
+  const { parts, ratios } = partsOf(times, colours);
   const bars = useMemo(
     () =>
       times.map((r) => ({
         label: String(r.rank),
-        parts: parts(r),
-        ratios: ratios(r),
+        parts: parts.map((part) => part.of(r)),
+        ratios: ratios.map((part) => part.of(r)),
         isMarked: r.rank === rank,
         act: () => choose(r.rank === rank ? null : r.rank),
       })),
@@ -291,8 +320,8 @@ function TimeBars({ times, rank, choose }: TimeBarsProps) {
       <StackedBars
         title={t("comm.parts")}
         bars={bars}
-        series={series}
-        lines={lines}
+        series={parts}
+        lines={ratios}
         axis={t("summary.axis")}
         height={220}
       />
@@ -317,7 +346,7 @@ const timeTable = (times: RankTime[]): Table => ({
     r.rank,
     r.elapsed,
     ...(r.isSplit
-      ? [r.transit, r.sync, r.wait, r.idle]
+      ? [r.transit, r.hasSync ? r.sync : null, r.wait, r.idle]
       : [null, null, r.hasWait ? r.wait : null, null]),
     r.syncRatio === null ? null : 100 * r.syncRatio,
     r.waitRatio === null ? null : 100 * r.waitRatio,
