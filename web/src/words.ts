@@ -333,6 +333,7 @@ const WORDS = {
   "list.totals": ["{0} {0|slice|slices}, {1} in sum, {2} covered by work", "{0} 个切片，合计 {1}，工作覆盖 {2}"],
   "list.idle": ["nothing ran for {0}", "{0} 内无任何运行"],
   "list.idle-hint": ["Slices of Free, Before the first work and After the last work stand for time without work. A receive that only waits is an operator that runs: Slice Detail and Overall metrics say what of it is waiting.", "空闲、首项工作之前、末项工作之后的切片表示没有工作的时间。仅在等待的接收仍是正在运行的算子：其等待时间见切片详情与总体指标。"],
+  "list.analysed": ["The span that is analysed, {0}", "所分析的时段，{0}"],
   "list.analyse": ["Analyse this span", "分析该时间段"],
   "find.none": ["Nothing is searched for", "没有查找内容"],
   "find.none-hint": ["Type into the field above the timeline, or press /.", "在时间线上方的输入框中输入，或按 /。"],

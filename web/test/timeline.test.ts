@@ -26,7 +26,7 @@ import { levelFor, levelOfSpan, readCounters, readTile, tileNs, tilesOf } from "
 import { applyTree, pack, treeState, unpackList } from "../src/model/view_state";
 import { Viewport, ZoomHistory } from "../src/base/viewport";
 import { alignTo, withOffset } from "../src/timeline/alignment";
-import { longTime, spanText, ticksOf } from "../src/timeline/axis";
+import { labelPlace, longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
 import { CounterPainter, stackedOf, StackPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
@@ -35,7 +35,7 @@ import { quantised } from "../src/timeline/flows";
 import { cutMiddle, labelFor, TextWidths } from "../src/timeline/labels";
 import { Matches, nameTest } from "../src/timeline/matches";
 import { addCoverage, LabelList, RowPainter } from "../src/timeline/paint";
-import { previewRow, previewSpan, stuckRank, type Region } from "../src/timeline/scene";
+import { previewRow, previewSpan, Scene, stuckRank, type Region } from "../src/timeline/scene";
 
 // --- window ------------------------------------------------------------------------------------------------------------
 
@@ -954,6 +954,40 @@ test("the rank of what is at the top stays in sight until the next one comes", (
   assert.equal(at(first.y + 40)?.top, 0);
   assert.equal(at(next.y - 10)?.top, 10 - HEADER_PX, "pushed away");
   assert.equal(at(next.y), null);
+});
+
+test("the header that stays hides what is below it, and a jump ends below it", () => {
+  const { tree, layout } = sample();
+  layout();
+  const scene = new Scene(tree);
+  const head = tree.items.find((i) => i.kind === "rank")!;
+  const after = tree.items.findIndex((i) => i.y > head.y && ["rank", "unread"].includes(i.kind));
+  const item = tree.items[after - 1];
+  scene.height = item.y + item.height - head.y;
+  scene.scrollTop = head.y + HEADER_PX + 10;
+  scene.update();
+  assert.equal(scene.itemAt(HEADER_PX - 1)?.item, head);
+  assert.notEqual(scene.itemAt(HEADER_PX)?.item, head);
+  assert.equal(scene.clearTop(scene.regions[1]), HEADER_PX);
+  scene.scrollTo(tree.items[tree.items.indexOf(head) + 1]);
+  assert.equal(scene.scrollTop, head.y, "the rank's own row is in sight where there is room");
+  scene.height = item.height + HEADER_PX;
+  scene.scrollTop = tree.height;
+  scene.update();
+  scene.scrollTo(item);
+  assert.ok(item.y - scene.scrollTop >= HEADER_PX, "below the header");
+  assert.ok(item.y + item.height - scene.scrollTop <= scene.height);
+});
+
+test("the length of a box stands in the middle of what is in sight of it", () => {
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 1000);
+  view.show(0, 1000);
+  assert.deepEqual(labelPlace(view, 400, 600, 50), { x0: 475, x1: 525 });
+  assert.deepEqual(labelPlace(view, 900, 5000, 50), { x0: 925, x1: 975 });
+  assert.deepEqual(labelPlace(view, 0, 10, 50), { x0: 0, x1: 50 }, "not cut by the edge");
+  assert.equal(labelPlace(view, 2000, 3000, 50), null);
 });
 
 test("a box holds what it crosses; a closed row stands for all below it", () => {

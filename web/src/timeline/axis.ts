@@ -1,5 +1,7 @@
 /** Ticks of the axis and how a time of it is written. */
+import type { Ns } from "../base/ns";
 import { axisFor, duration, ticksIn, tickText, type Axis } from "../base/time";
+import type { Viewport } from "../base/viewport";
 
 export interface Tick {
   ns: number;
@@ -33,6 +35,24 @@ export function ticksOf(fromNs: number, nsPerPx: number, width: number): Ticks {
     return { ns, text: isFar && ns === baseNs ? "+0" : text };
   });
   return { ticks, base: isFar ? longTime(baseNs) : "" };
+}
+
+/** Where the length of a span is written on the axis, in the middle of what is in sight of it and not cut by an edge; null: it is
+ * out of sight. */
+export function labelPlace(
+  view: Viewport,
+  from: Ns,
+  to: Ns,
+  room: number,
+): { x0: number; x1: number } | null {
+  const left = view.x(from);
+  const right = view.x(to);
+  if (right <= 0 || left >= view.width) {
+    return null;
+  }
+  const middle = (Math.max(0, left) + Math.min(view.width, right)) / 2;
+  const x0 = Math.max(0, Math.min(view.width - room, middle - room / 2));
+  return { x0, x1: x0 + room };
 }
 
 /** "12.345 678 901 s": all digits that a time of the view has, in groups. */

@@ -7,13 +7,16 @@ import { markers } from "../model/timeline";
 import { lanesOf, wantLanes } from "../model/tree";
 import type { Rank } from "../api/types";
 import { Viewport } from "../base/viewport";
-import { spanText, ticksOf } from "./axis";
+import { labelPlace, spanText, ticksOf } from "./axis";
 import { addCoverage } from "./paint";
 import { tintOf, type Palette } from "./palette";
+import { t } from "../words";
 
 export const MINIMAP_PX = 36;
 export const AXIS_PX = 28;
 export const STRIP_PX = 16;
+/** The length of the box begins here, below the visible span. */
+const LENGTH_TOP = 14;
 /** Ranks in the minimap. */
 const MOST_RANKS = 8;
 
@@ -30,8 +33,9 @@ export function drawAxis(
   ctx.fillRect(0, 0, width, AXIS_PX + STRIP_PX);
   ctx.font = `11px ${FONT}`;
   ctx.textBaseline = "middle";
-  drawAnalysis(ctx, view, palette);
+  drawBoxSpan(ctx, view, palette);
   drawTicks(ctx, view, palette);
+  drawAnalysis(ctx, view, palette);
   ctx.fillStyle = palette.line;
   ctx.fillRect(0, AXIS_PX - 1, width, 1);
   ctx.fillRect(0, AXIS_PX + STRIP_PX - 1, width, 1);
@@ -52,6 +56,7 @@ function drawTicks(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palet
   ctx.fillStyle = palette.ink;
   ctx.fillText(middle, left + 8, 9);
   ctx.font = `11px ${FONT}`;
+  const label = drawBoxLength(ctx, view, palette);
   for (const { ns, text } of ticks) {
     const x = view.x(ns);
     ctx.fillStyle = palette.line;
@@ -59,42 +64,67 @@ function drawTicks(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palet
     ctx.fillStyle = palette.quiet;
     const wide = ctx.measureText(text).width;
     const at = x + 4;
-    // In a line of their own below the span; a text that the edge would cut is left out.
-    if (at + wide <= view.width && at >= 0) {
+    // In a line of their own below the span; a text that the edge would cut, or the length of the box, is left out.
+    const isFree = label === null || at + wide + 4 < label.x0 || x > label.x1;
+    if (isFree && at + wide <= view.width && at >= 0) {
       ctx.fillText(text, at, 20);
     }
   }
 }
 
-/** The span that the tables keep to (T-32). */
-function drawAnalysis(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palette): void {
-  const span = analysisSpan.get();
-  const marks: [number, number, number][] = [];
+function drawBoxSpan(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palette): void {
   const selection = box.get();
   if (selection !== null) {
-    marks.push([selection.from, selection.to, 0.14]);
-  }
-  if (span !== null) {
-    marks.push([span.from, span.to, 0.28]);
-  }
-  for (const [from, to, alpha] of marks) {
-    const x0 = Math.max(0, view.x(from));
-    const x1 = Math.min(view.width, view.x(to));
-    if (x1 > x0) {
-      ctx.globalAlpha = alpha;
-      ctx.fillStyle = palette.accent;
-      ctx.fillRect(x0, 0, x1 - x0, AXIS_PX);
-      ctx.globalAlpha = 1;
-    }
-  }
-  if (span !== null) {
+    const x0 = Math.max(0, view.x(selection.from));
+    const x1 = Math.min(view.width, view.x(selection.to));
+    ctx.globalAlpha = 0.2;
     ctx.fillStyle = palette.accent;
-    const x0 = Math.max(0, view.x(span.from));
-    const x1 = Math.min(view.width, view.x(span.to));
-    if (x1 > x0) {
-      ctx.fillRect(x0, AXIS_PX - 3, x1 - x0, 3);
+    ctx.fillRect(x0, 0, Math.max(0, x1 - x0), AXIS_PX);
+    ctx.globalAlpha = 1;
+  }
+}
+
+/** How long the box is, where it covers no slices; the place that it takes. */
+function drawBoxLength(
+  ctx: CanvasRenderingContext2D,
+  view: Viewport,
+  palette: Palette,
+): { x0: number; x1: number } | null {
+  const selection = box.get();
+  const text = selection === null ? "" : spanText(selection.to - selection.from);
+  const place =
+    selection === null
+      ? null
+      : labelPlace(view, selection.from, selection.to, ctx.measureText(text).width + 10);
+  if (place !== null) {
+    ctx.fillStyle = palette.accent;
+    ctx.fillRect(place.x0, LENGTH_TOP, place.x1 - place.x0, AXIS_PX - 1 - LENGTH_TOP);
+    ctx.fillStyle = palette.page;
+    ctx.fillText(text, place.x0 + 5, (LENGTH_TOP + AXIS_PX) / 2);
+  }
+  return place;
+}
+
+/** The span that the tables keep to (T-32): a bracket, where the box is a tint. */
+function drawAnalysis(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palette): void {
+  const span = analysisSpan.get();
+  const [x0, x1] = span === null ? [0, 0] : [view.x(span.from), view.x(span.to)];
+  if (x1 > 0 && x0 < view.width && x1 > x0) {
+    ctx.fillStyle = palette.ink;
+    const left = Math.max(0, x0);
+    ctx.fillRect(left, 0, Math.min(view.width, x1) - left, 2);
+    for (const x of [Math.round(x0), Math.round(x1) - 2]) {
+      ctx.fillRect(x, 0, 2, AXIS_PX);
     }
   }
+}
+
+/** The analysed span at x of the axis, in words; "": there is none. */
+export function analysisAt(view: Viewport, x: number): string {
+  const span = analysisSpan.get();
+  return span !== null && view.x(span.from) - 3 <= x && x <= view.x(span.to) + 3
+    ? t("list.analysed", spanText(span.to - span.from))
+    : "";
 }
 
 function drawMarkers(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palette): void {

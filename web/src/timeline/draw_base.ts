@@ -114,12 +114,15 @@ export class BasePainter {
     const { items } = region;
     const end = region.scroll + region.bottom - region.top;
     for (let i = this.scene.firstItem(region); i < items.length && items[i].y < end; i++) {
-      this.drawItem(items[i], region, view, look);
+      this.drawItem(items[i], region, region.top + items[i].y - region.scroll, view, look);
+    }
+    const stuck = this.scene.stuck(region);
+    if (stuck !== null) {
+      this.drawItem(stuck.item, region, region.top + stuck.top, view, look);
     }
   }
 
-  private drawItem(item: Item, region: Region, view: Viewport, look: BaseLook): void {
-    const top = region.top + item.y - region.scroll;
+  private drawItem(item: Item, region: Region, top: number, view: Viewport, look: BaseLook): void {
     const { rank, lanes } = item;
     if (item.kind === "rank" || item.kind === "host" || item.kind === "unread") {
       this.band(region, top, top + item.height, mix(look.palette.linePx, this.ground, 0.45));
@@ -451,19 +454,35 @@ export class BasePainter {
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
     scene.regions.forEach((region, i) => {
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(
-        0,
-        region.top * scene.scale,
-        ctx.canvas.width,
-        (region.bottom - region.top) * scene.scale,
-      );
-      ctx.clip();
-      this.drawSteps(ctx, region, view, look);
-      this.drawLabels(ctx, i === 0 ? 0 : this.labelsEnd[i - 1], this.labelsEnd[i], look);
-      ctx.restore();
+      const clear = scene.clearTop(region);
+      this.clipTo(ctx, clear, region.bottom, () => {
+        this.drawSteps(ctx, region, view, look);
+        this.drawLabels(ctx, i === 0 ? 0 : this.labelsEnd[i - 1], this.labelsEnd[i], look);
+      });
+      const stuck = scene.stuck(region);
+      const rank = stuck?.item.rank;
+      if (stuck?.item.isOpen === true && rank?.steps !== undefined && rank.state === "ready") {
+        this.clipTo(ctx, region.top, clear, () =>
+          this.stepBands(ctx, rank, region.top + stuck.top, view, look),
+        );
+      }
     });
+  }
+
+  /** Draws within lines of the plot. */
+  private clipTo(
+    ctx: CanvasRenderingContext2D,
+    top: number,
+    bottom: number,
+    draw: () => void,
+  ): void {
+    const { scale } = this.scene;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(0, top * scale, ctx.canvas.width, (bottom - top) * scale);
+    ctx.clip();
+    draw();
+    ctx.restore();
   }
 
   private drawLabels(
@@ -516,7 +535,6 @@ export class BasePainter {
     look: BaseLook,
   ): void {
     const { items } = region;
-    const { scale } = this.scene;
     const end = region.scroll + region.bottom - region.top;
     let i = this.scene.firstItem(region);
     while (i < items.length && items[i].y < end) {
@@ -537,34 +555,24 @@ export class BasePainter {
       }
       const last = items[Math.min(i, items.length) - 1];
       const at = region.top - region.scroll;
-      this.stepsOf(
-        ctx,
-        rank,
-        header === null ? -1 : header.y + at,
-        header?.isOpen ?? false,
-        from + at,
-        last.y + last.height + at,
-        view,
-        look,
-        scale,
-      );
+      this.stepLines(ctx, rank, from + at, last.y + last.height + at, view, look);
+      if (header?.isOpen === true) {
+        this.stepBands(ctx, rank, header.y + at, view, look);
+      }
     }
   }
 
-  private stepsOf(
+  private stepLines(
     ctx: CanvasRenderingContext2D,
     rank: Rank,
-    header: number,
-    isOpen: boolean,
     top: number,
     bottom: number,
     view: Viewport,
     look: BaseLook,
-    scale: number,
   ): void {
+    const { scale } = this.scene;
     const shift = shiftOf(rank);
     ctx.strokeStyle = look.palette.quiet;
-    ctx.fillStyle = look.palette.quiet;
     ctx.lineWidth = 1;
     ctx.globalAlpha = 0.35;
     ctx.beginPath();
@@ -582,9 +590,19 @@ export class BasePainter {
     }
     ctx.stroke();
     ctx.globalAlpha = 1;
-    if (header < 0 || !isOpen) {
-      return;
-    }
+  }
+
+  /** `header`: where the row of the rank is, in pixels of the plot. */
+  private stepBands(
+    ctx: CanvasRenderingContext2D,
+    rank: Rank,
+    header: number,
+    view: Viewport,
+    look: BaseLook,
+  ): void {
+    const { scale } = this.scene;
+    const shift = shiftOf(rank);
+    ctx.fillStyle = look.palette.quiet;
     for (const [id, start, stop] of rank.steps!) {
       const x0 = Math.max(0, view.x(start + shift));
       const x1 = Math.min(view.width, view.x(stop + shift));

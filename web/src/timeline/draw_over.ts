@@ -8,7 +8,6 @@ import { box, boxLocked, selected, type Box } from "../model/session";
 import { baseSlice, markers } from "../model/timeline";
 import { lanesOf, shiftAt } from "../model/tree";
 import type { Viewport } from "../base/viewport";
-import { spanText } from "./axis";
 import { boxExtent } from "./boxes";
 import { LABEL_FONT_PX } from "./draw_base";
 import { curveOf, drawCurve, isSeen, type Curve } from "./flow_shape";
@@ -70,7 +69,8 @@ export function drawOver(
     if (region.bottom > region.top) {
       ctx.save();
       ctx.beginPath();
-      ctx.rect(0, region.top, scene.width, region.bottom - region.top);
+      const top = scene.clearTop(region);
+      ctx.rect(0, top, scene.width, region.bottom - top);
       ctx.clip();
       const current = selected.get();
       lit.forEach((ref) => drawLit(ctx, scene, region, view, ref, state));
@@ -430,16 +430,6 @@ function drawBox(
       r.bottom - r.top - 1,
     );
     ctx.setLineDash([]);
-    const text = spanText(current.to - current.from);
-    const room = ctx.measureText(text).width + 10;
-    const middle = Math.max(room / 2 + 2, Math.min(scene.width - room / 2 - 2, (x0 + x1) / 2));
-    if (x1 > 0 && x0 < scene.width) {
-      const y = Math.min(r.bottom - 10, Math.max(r.top + 10, (r.top + r.bottom) / 2));
-      ctx.fillStyle = palette.accent;
-      ctx.fillRect(middle - room / 2, y - 9, room, 18);
-      ctx.fillStyle = palette.page;
-      ctx.fillText(text, middle - room / 2 + 5, y);
-    }
   }
 }
 

@@ -3,7 +3,7 @@ import { context, el, FONT } from "../base/dom";
 import { blobOf } from "../model/exports";
 import { showInstants, labelWidth, markers, viewport } from "../model/timeline";
 import { box, selected, session } from "../model/session";
-import { spanText, ticksOf } from "./axis";
+import { labelPlace, spanText, ticksOf } from "./axis";
 import { AXIS_PX, MINIMAP_PX, STRIP_PX } from "./draw_axis";
 import { LABEL_FONT_PX } from "./draw_base";
 import type { Ref } from "../api/types";
@@ -11,7 +11,7 @@ import { boxRects, flowsOnScreen, lookOf, rectsOf } from "./draw_over";
 import { svgPath } from "./flow_shape";
 import { cutMiddle, nameOf } from "./labels";
 import { tintOf } from "./palette";
-import type { Item } from "../model/lanes";
+import { HEADER_PX, type Item } from "../model/lanes";
 import type { Timeline } from "./timeline";
 
 let shown: Timeline | null = null;
@@ -51,6 +51,13 @@ function names(timeline: Timeline): Name[] {
   const found: Name[] = [];
   for (const region of timeline.scene.regions) {
     const end = region.scroll + region.bottom - region.top;
+    const clear = timeline.scene.clearTop(region);
+    const stuck = timeline.scene.stuck(region);
+    if (stuck !== null) {
+      const top = region.top + stuck.top + HEADER_PX / 2;
+      const x = 8 + stuck.item.depth * 12;
+      found.push({ item: stuck.item, top, x, text: nameOf(stuck.item), isStrong: true });
+    }
     for (
       let i = region.bottom > region.top ? timeline.scene.firstItem(region) : Infinity;
       i < region.items.length && region.items[i].y < end;
@@ -60,7 +67,7 @@ function names(timeline: Timeline): Name[] {
       const top = region.top + item.y - region.scroll;
       const x = 8 + item.depth * 12;
       const y = top + Math.min(item.height, 28) / 2;
-      if (y >= region.top && y < region.bottom && item.kind !== "hidden") {
+      if (y >= clear && y < region.bottom && item.kind !== "hidden") {
         const text = cutMiddle(
           item.owner === "" ? nameOf(item) : `${item.owner}  ${nameOf(item)}`,
           labelWidth.get() - x - 8,
@@ -207,7 +214,18 @@ function asSvg(timeline: Timeline): string {
   return out.join("\n");
 }
 
-function axis({ palette }: Timeline): string {
+/** How long the box is. */
+function boxLength({ palette, widths }: Timeline): string {
+  const b = box.get();
+  const text = b === null ? "" : spanText(b.to - b.from);
+  const place = b === null ? null : labelPlace(viewport, b.from, b.to, widths.of(text) + 10);
+  return place === null
+    ? ""
+    : `<rect x="${place.x0.toFixed(1)}" y="14" width="${(place.x1 - place.x0).toFixed(1)}" height="13" fill="${palette.accent}"/><text x="${(place.x0 + 5).toFixed(1)}" y="25" fill="${palette.page}">${escape(text)}</text>`;
+}
+
+function axis(timeline: Timeline): string {
+  const { palette } = timeline;
   const { ticks, base } = ticksOf(viewport.from, viewport.nsPerPx, viewport.width);
   const n = (v: number): string => v.toFixed(1);
   return [
@@ -218,6 +236,7 @@ function axis({ palette }: Timeline): string {
         const x = viewport.x(tick.ns);
         return `<rect x="${n(x)}" y="18" width="1" height="10" fill="${palette.line}"/><text x="${n(x + 4)}" y="26" fill="${palette.quiet}">${escape(tick.text)}</text>`;
       }),
+    boxLength(timeline),
     `<rect y="${AXIS_PX - 1}" width="${viewport.width}" height="1" fill="${palette.line}"/>`,
   ].join("");
 }
@@ -227,7 +246,8 @@ function sliceTexts({ painter, scene, palette }: Timeline): string[] {
   const out: string[] = [];
   for (let i = 0; i < labels.n; i++) {
     const text = painter.label(i);
-    if (text !== "") {
+    const region = scene.regionAt(labels.y[i] / scene.scale);
+    if (text !== "" && labels.y[i] / scene.scale >= scene.clearTop(region)) {
       const middle = (labels.x0[i] + labels.x1[i]) / 2 / scene.scale;
       out.push(
         `<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${(labels.isDim[i] === 1 ? palette.dimText : palette.text)[labels.look[i]]}">${escape(text)}</text>`,
@@ -276,10 +296,6 @@ function overlay(timeline: Timeline): string[] {
     for (const r of boxRects(scene, viewport, b)) {
       out.push(
         `<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${(r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" fill="${palette.accent}" fill-opacity="0.12" stroke="${palette.accent}"/>`,
-      );
-      const text = spanText(b.to - b.from);
-      out.push(
-        `<text x="${((r.x0 + r.x1) / 2).toFixed(1)}" y="${(r.top + r.bottom) / 2}" text-anchor="middle" font-weight="600" fill="${palette.ink}">${escape(text)}</text>`,
       );
     }
   }

@@ -14,7 +14,7 @@ import {
 } from "../model/timeline";
 import { tree } from "../model/tree";
 import { lanesCrossed } from "./boxes";
-import { AXIS_PX, markerAt } from "./draw_axis";
+import { analysisAt, AXIS_PX, markerAt } from "./draw_axis";
 import type { SliceHit } from "./hit";
 import type { Region } from "./scene";
 import type { Timeline } from "./timeline";
@@ -216,6 +216,7 @@ export class Gestures {
           : y >= AXIS_PX
             ? "crosshair"
             : "col-resize";
+      canvas.title = y < AXIS_PX ? analysisAt(viewport, x) : "";
       timeline.pointer.cursor = { x, y: -1 };
       timeline.redrawOver();
     });

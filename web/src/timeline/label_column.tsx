@@ -19,7 +19,7 @@ import {
 } from "./label_keys";
 import { cutMiddle, nameOf } from "./labels";
 import type { Timeline } from "./timeline";
-import { stuckRank, type Region } from "./scene";
+import type { Region } from "./scene";
 import { grouped } from "../base/format";
 import { significant } from "../base/time";
 
@@ -420,8 +420,8 @@ function followScroll(names: HTMLElement, region: Region, timeline: Timeline): v
   }
 }
 
-function Stuck({ region, first, timeline }: { region: Region; first: number; timeline: Timeline }) {
-  const stuck = region.isPins ? null : stuckRank(region, first);
+function Stuck({ region, timeline }: { region: Region; timeline: Timeline }) {
+  const stuck = timeline.scene.stuck(region);
   return stuck === null ? null : (
     <div
       class="tl-row tl-rank tl-stuck"
@@ -486,7 +486,7 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
                 isTabStop={item === stop}
               />
             ))}
-            <Stuck region={region} first={timeline.scene.firstItem(region)} timeline={timeline} />
+            <Stuck region={region} timeline={timeline} />
           </div>
         );
       })}

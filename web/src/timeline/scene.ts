@@ -73,25 +73,55 @@ export class Scene {
     });
   }
 
+  /** The rank that stays at the top of the list though its own row is above it. */
+  stuck(region: Region): { item: Item; top: number } | null {
+    return region.isPins || region.bottom <= region.top
+      ? null
+      : stuckRank(region, this.firstItem(region));
+  }
+
+  /** Where rows begin to be in sight, in pixels of the plot: below the header that stays. */
+  clearTop(region: Region): number {
+    const stuck = this.stuck(region);
+    return region.top + (stuck === null ? 0 : stuck.top + HEADER_PX);
+  }
+
   itemAt(y: number): { item: Item; region: Region; y: number } | null {
     const region = this.regionAt(y);
+    const stuck = this.stuck(region);
+    if (stuck !== null && y < this.clearTop(region)) {
+      return { item: stuck.item, region, y: y - region.top - stuck.top };
+    }
     const inside = this.inside(region, y);
     const item = region.items[this.tree.indexAt(inside, region.isPins)];
     return item === undefined || inside < item.y ? null : { item, region, y: inside - item.y };
   }
 
-  /** The smallest change of the scroll position that shows an item. */
+  /** Shows an item, and the header of its rank with its steps and its pipeline where there is room for both; nothing moves when
+   * that is so already. */
   scrollTo(item: Item, row = -1): void {
     const list = this.regions[1];
     const room = list.bottom - list.top;
     const top = item.y + (row >= 0 && item.isOpen ? LANE_PAD + row * ROW_PX : 0);
-    const height = row >= 0 ? ROW_PX : Math.min(item.height, room);
-    if (top < this.scrollTop + HEADER_PX) {
-      this.scrollTop = Math.max(0, top - 2 * HEADER_PX);
-    } else if (top + height > this.scrollTop + room) {
-      this.scrollTop = top + height - room + 2 * HEADER_PX;
+    const bottom = top + (row >= 0 ? ROW_PX : Math.min(item.height, room - HEADER_PX));
+    const head = this.headOf(item);
+    const first = bottom - head <= room ? head : top - HEADER_PX;
+    if (first < this.scrollTop) {
+      this.scrollTop = first === head ? head : Math.max(first - HEADER_PX, bottom - room);
+    } else if (bottom > this.scrollTop + room) {
+      this.scrollTop = Math.min(first, bottom - room + 2 * HEADER_PX);
     }
     this.update();
+  }
+
+  /** Where the row of the item's rank lies, of what is in none the item. */
+  private headOf(item: Item): number {
+    const { items } = this.tree;
+    let at = items.indexOf(item);
+    while (at >= 0 && items[at].kind !== "rank") {
+      at--;
+    }
+    return at >= 0 && items[at].rank === item.rank ? items[at].y : item.y;
   }
 }
 
