@@ -96,11 +96,14 @@ const settled = (page, table) =>
 /** Every rank that is read. */
 async function ready(page) {
   await page.waitForSelector(".tabs");
-  await page.waitForFunction(
-    () =>
-      /^(\d+) of \1 ranks/.test(document.querySelector(".chip")?.textContent ?? "") ||
-      document.documentElement.lang === "zh-CN",
-  );
+  await page.waitForFunction(() => {
+    const said = document.querySelector(".chip")?.textContent ?? "";
+    const counts = [...said.matchAll(/(\d+) of (\d+)/g)];
+    return (
+      (/\d/.test(said) && counts.every(([, ready, n]) => ready === n)) ||
+      document.documentElement.lang === "zh-CN"
+    );
+  });
 }
 
 // --- no token, a wrong token ----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import { chartOf } from "./helpers";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import type { Cell, Rank, Table } from "../src/api/types";
+import type { Cell, Rank, Session, Table } from "../src/api/types";
 import { ranks } from "../src/model/session";
 import { clashes, dispatch, keyOf, pageOf, register, type Command } from "../src/model/commands";
 import { GESTURES } from "../src/app/gestures";
@@ -18,7 +18,14 @@ import { lowerUnless, notices, notify } from "../src/model/notices";
 import { bytesText, exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { duration } from "../src/base/time";
 import { SvgPen, ticksOf } from "../src/base/pen";
-import { loadingOf, missingOf, odditiesOf, ranksText, whyNoLinks } from "../src/model/notes";
+import {
+  loadingOf,
+  loadingOfEach,
+  missingOf,
+  odditiesOf,
+  ranksText,
+  whyNoLinks,
+} from "../src/model/notes";
 import {
   choose,
   columnsOf,
@@ -625,6 +632,18 @@ test("what a capture lacks is said once, ranks in short", () => {
   const loading = loadingOf(ranks);
   assert.deepEqual([loading.ready, loading.active, loading.waiting], [2, 1, 1]);
   assert.ok(Math.abs(loading.progress - 2.5 / 3) < 1e-9);
+});
+
+test("ranks of each open capture are counted apart", () => {
+  const clusters = [{ path: "a/slow" }, { path: "b/gone", closed: true }, { path: "c/job" }];
+  const known = [0, 0, 2].map((cluster) => ({ cluster, state: "ready" }) as Rank);
+  assert.deepEqual(
+    loadingOfEach({ clusters } as Session, known).map((c) => [c.name, c.n]),
+    [
+      ["slow", 2],
+      ["job", 1],
+    ],
+  );
 });
 
 test("pictures: round ticks, texts of SVG are escaped", () => {

@@ -54,11 +54,25 @@ test("names of a picture are shortened together", () => {
   const choice = new NameChoice(2);
   const width = (text: string): number => text.length;
   for (let i = 0; i < 10; i++) {
-    choice.count(1, [`${i}B`, `${i}`], i < 5 ? 2 : 1, width);
+    choice.count(0, 1, [`${i}B`, `${i}`], i < 5 ? 2 : 1, width);
   }
   assert.equal(choice.first(1), 1);
-  choice.count(0, ["7", "7"], 1, width);
+  choice.count(0, 0, ["7", "7"], 1, width);
   assert.equal(choice.first(0), 0, "what has room has its name, however many have none");
+});
+
+test("blocks of one width are named alike", () => {
+  const choice = new NameChoice(2);
+  // A B is wider than an F.
+  const width = (text: string): number => text.length + (text.endsWith("B") ? 0.5 : 0);
+  const texts = [...Array.from({ length: 9 }, (_, i) => [`1${i}F`, `1${i}`]), ["13B", "13"]];
+  const rooms = texts.map((_, i) => (i === 0 ? 4 : 3 + i / 100));
+  texts.forEach((t, i) => choice.count(0, 1, t, rooms[i], width));
+  assert.equal(choice.first(1), 0);
+  assert.deepEqual(
+    texts.map((t, i) => fit(t, choice.level(0, 1, rooms[i]), 2, rooms[i], width)),
+    ["10F", "11", "12", "13", "14", "15", "16", "17", "18", "13"],
+  );
 });
 
 test("a microbatch lights up in what was measured and in what lies below", () => {

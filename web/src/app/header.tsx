@@ -3,7 +3,7 @@ import { useAtom } from "../base/atom";
 import { exports_, saveAs, type Export, type ExportKind } from "../model/exports";
 import { openCaptures } from "../model/captures";
 import { look, LOOKS } from "../model/look";
-import { loadingOf, missingOf, odditiesOf } from "../model/notes";
+import { loadingOf, loadingOfEach, missingOf, odditiesOf, type Loading } from "../model/notes";
 import { fail, notices } from "../model/notices";
 import { ranks, session, tab } from "../model/session";
 import { Menu } from "../panels/dialog";
@@ -90,11 +90,26 @@ function IconButton({
   );
 }
 
+/** Captures that have a count of their own in the line; of more there is but the number on hover. */
+const COUNTED_APART = 2;
+
+/** "8 of 8 ranks"; of several captures "8 + 3 of 8 ranks", in their order. */
+function ranksOf(each: readonly Loading[]): string {
+  const total = each.reduce((sum, c) => [sum[0] + c.ready, sum[1] + c.n], [0, 0]);
+  return each.length > 1 && each.length <= COUNTED_APART
+    ? t(
+        "frame.ranks-each",
+        each.map((c) => (c.ready === c.n ? String(c.n) : t("frame.of", c.ready, c.n))).join(" + "),
+      )
+    : t("frame.ranks", ...total);
+}
+
 function Opened() {
   const shown = useAtom(tab);
   const known = useAtom(ranks);
   const opened = useAtom(session)!;
   const loading = loadingOf(known);
+  const each = loadingOfEach(opened, known);
   const paths = openCaptures(opened).map(([, path]) => path);
   const title = opened.title !== "" ? opened.title : (paths[0] ?? "");
   const tabs = tabsShown(known.length, paths.length, shown);
@@ -121,10 +136,13 @@ function Opened() {
       <button
         type="button"
         class="flat chip"
-        title={t("command.capture")}
+        title={[
+          t("command.capture"),
+          ...(each.length > 1 ? each.map((c) => `${c.name}: ${ranksOf([c])}`) : []),
+        ].join("\n")}
         onClick={() => over.set("capture")}
       >
-        {t("frame.ranks", loading.ready, loading.n)}
+        {ranksOf(each)}
         {loading.failed > 0 && <span class="bad">{t("frame.failed", loading.failed)}</span>}
         {loading.active > 0 && (
           <span

@@ -57,7 +57,8 @@ export function axisFor(nsPerPx: number, widthPx: number, endNs: number, apart =
   const power = Math.round(Math.pow(10, Math.floor(Math.log10(least))));
   const stepNs =
     [1, 2, 5, 10].map((m) => m * power).find((s) => s >= least * (1 - 1e-9)) ?? 10 * power;
-  const unit = unitFor(Math.max(nsPerPx * widthPx, Math.abs(endNs) / 1000), 2);
+  // No number before the point is longer than five digits: "100.4 ms", not "100400 µs".
+  const unit = unitFor(Math.max(nsPerPx * widthPx, Math.abs(endNs) / 50), 2);
   const decimals = Math.max(0, Math.ceil(Math.log10(unit.ns / stepNs) - 1e-9));
   return { unit, stepNs, decimals };
 }

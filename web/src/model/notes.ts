@@ -1,6 +1,7 @@
 /** What there is to say of a capture: what of it is used, what is missing and how to collect it, what is odd. */
 import type { Rank, Session } from "../api/types";
 import { t } from "../words";
+import { openCaptures, shortNames } from "./captures";
 
 export interface Missing {
   part: string;
@@ -99,6 +100,16 @@ export function loadingOf(ranks: readonly Rank[]): Loading {
     progress: asked.length === 0 ? 0 : done / asked.length,
   };
 }
+
+/** The same of each capture that is open. */
+export const loadingOfEach = (
+  opened: Session,
+  known: readonly Rank[],
+): (Loading & { name: string })[] =>
+  shortNames(openCaptures(opened)).map(([i, name]) => ({
+    name,
+    ...loadingOf(known.filter((r) => r.cluster === i)),
+  }));
 
 /** "ranks 0-3, 7" for lists of many. */
 export function ranksText(ranks: readonly Rank[]): string {

@@ -249,7 +249,11 @@ export class Overlay {
       if (h >= s.shapes.name_height && w > 8) {
         const stop = h >= s.shapes.two_lines_height ? LEVELS : LEVELS_FLAT;
         const first = Math.min(
-          this.painter.shortened[isBelow ? "theory" : "ops"]?.first(lane.look[i]) ?? 0,
+          this.painter.shortened[isBelow ? "theory" : "ops"]?.level(
+            rowIndex,
+            lane.look[i],
+            (w - 2) * s.ratio,
+          ) ?? 0,
           stop - 1,
         );
         const lines = fit(

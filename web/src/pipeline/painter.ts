@@ -216,14 +216,16 @@ export class Painter {
         }
       }
     };
-    each((lane, i, x0, x1, texts) => choice.count(lane.look[i], texts, x1 - x0 - 2 * ratio, width));
+    each((lane, i, x0, x1, texts, row) =>
+      choice.count(row, lane.look[i], texts, x1 - x0 - 2 * ratio, width),
+    );
     each((lane, i, x0, x1, texts, row) => {
       const look = lane.look[i];
       const tier = kind === "ops" ? (s.view.rows[row].tiers?.of[i] ?? 0) : 0;
       const [top, own] = tierSpan(tier, height);
       const room = x1 - x0 - 2 * ratio;
       // Half a block has room for one line at most.
-      const first = Math.min(choice.first(look), tier > 0 ? LEVELS_FLAT - 1 : stop);
+      const first = Math.min(choice.level(row, look, room), tier > 0 ? LEVELS_FLAT - 1 : stop);
       const text = fit(texts, first, tier > 0 ? LEVELS_FLAT : stop, room, width);
       if (text !== "" && own >= s.shapes.name_height * ratio) {
         const lines = text.split("\n");
@@ -241,7 +243,9 @@ export class Painter {
 function ticks(s: Sight): { x: number; text: string }[] {
   const { from, to } = s.viewport;
   const axis = axisFor(s.viewport.nsPerPx, s.width, to);
-  return ticksIn(axis, from, to).map((ns) => ({ x: s.viewport.x(ns), text: tickText(ns, axis) }));
+  // The view's own start has its tick, also where the edge of the window cuts it by a part of a pixel.
+  const first = Math.abs(from) < s.viewport.nsPerPx ? 0 : from;
+  return ticksIn(axis, first, to).map((ns) => ({ x: s.viewport.x(ns), text: tickText(ns, axis) }));
 }
 
 /** Over a context whose unit is a CSS pixel, at its origin. */
