@@ -1097,6 +1097,13 @@ export type Language = "en" | "zh";
 
 export const language = new Atom<Language>("en");
 
+/** How dates are written: in English as the browser has it ("30/11/2026" in Britain). */
+export function dateLocale(
+  browser: readonly string[] = typeof navigator === "undefined" ? [] : navigator.languages,
+): string {
+  return language.get() === "zh" ? "zh-CN" : (browser.find((l) => /^en\b/i.test(l)) ?? "en");
+}
+
 /** Starts with what was chosen, or what the browser speaks; keeps the choice. Once, when the page starts. */
 export function followLanguage(): void {
   let kept: string | null = null;

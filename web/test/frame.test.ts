@@ -41,7 +41,9 @@ import {
   indentOf,
   rowsAbove,
   type Query,
+  type Column,
 } from "../src/panels/table_model";
+import { fit } from "../src/panels/table_layout";
 import { isLongName } from "../src/panels/table_row";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import {
@@ -53,6 +55,7 @@ import {
   t,
   tableText,
   WORDS_FOR_TESTS,
+  dateLocale,
 } from "../src/words";
 import { cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
 
@@ -752,4 +755,27 @@ test("a notice goes when what it tells of is so no more", () => {
   assert.equal(isUp(), false);
   page.set("timeline");
   assert.equal(isUp(), false, "it does not come back");
+});
+
+test("columns of text give way where numbers would be cut", () => {
+  const column = (name: string, isNumber: boolean) => ({ name, isNumber }) as Column;
+  const columns = [column("name", false), column("lost", true), column("new", true)];
+  const measured = new Map([
+    ["name", 300],
+    ["lost", 80],
+    ["new", 80],
+  ]);
+  assert.deepEqual(fit(columns, measured, {}, 500), [340, 80, 80]);
+  assert.deepEqual(fit(columns, measured, {}, 400), [240, 80, 80]);
+  assert.deepEqual(fit(columns, measured, {}, 200), [140, 80, 80]);
+  assert.deepEqual(
+    fit(columns, measured, { name: 300 }, 400),
+    [300, 80, 80],
+    "but not a chosen one",
+  );
+});
+
+test("dates are written as the browser has its English", () => {
+  assert.equal(dateLocale(["de-DE", "en-GB", "en-US"]), "en-GB");
+  assert.equal(dateLocale(["fr"]), "en");
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Table } from "../src/api/types";
-import { leadOf } from "../src/pages/findings_model";
+import { leadOf, shortName } from "../src/pages/findings_model";
 import { confusions } from "../src/base/colour_vision";
 import { seriesOf } from "../src/pages/summary_bars";
 import { endToEnd, entriesOf } from "../src/pages/summary_model";
@@ -115,4 +115,10 @@ test("what lies before and after the work is told from the rest of a bar, in any
     assert.equal(series[0].name, "Before the first work");
     assert.deepEqual(confusions(series.map((s) => s.colour)), []);
   }
+});
+
+test("a long name keeps its beginning and its end", () => {
+  assert.equal(shortName("hcom_send", 12), "hcom_send");
+  assert.equal(shortName("hcom_receive__875_32_1", 12), "hcom_r\u2026_32_1");
+  assert.equal(shortName("hcom_receive__875_32_1", 12).length, 12);
 });

@@ -27,6 +27,7 @@ import { applyTree, pack, treeState, unpackList } from "../src/model/view_state"
 import { Viewport, ZoomHistory } from "../src/base/viewport";
 import { alignTo, withOffset } from "../src/timeline/alignment";
 import { labelPlace, longTime, spanText, ticksOf } from "../src/timeline/axis";
+import { workingLanes } from "../src/timeline/data";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
 import { CounterPainter, stackedOf, StackPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
@@ -800,6 +801,42 @@ test("coverage keeps the busiest bucket of a pixel", () => {
     [...line].map((p) => (p & 255) > 0),
     [false, false, true, false],
   );
+  // Two buckets to a pixel: one that is busy is half of it.
+  const bright = (which: number[]): number => {
+    busy.fill(0);
+    which.forEach((b) => (busy[b] = 255));
+    line.fill(0xff000000);
+    addCoverage(
+      line,
+      4,
+      busy,
+      { at: 0, perBucket: 0.5, clipFrom: 0, clipTo: 4 },
+      0xffffffff,
+      0xff000000,
+    );
+    return line[2] & 255;
+  };
+  assert.ok(bright([4]) < bright([4, 5]));
+});
+
+test("what a closed row shows is tasks of the device, no marks, waits or free time where they are known", () => {
+  const node = (lane: number, kind: LaneNode["kind"], name = "", device = 0) => ({
+    lane,
+    kind,
+    name,
+    device,
+  });
+  const nodes = [
+    node(0, "device"),
+    node(1, "marks"),
+    node(2, "comm"),
+    node(3, "overlap", "Free"),
+    node(4, "overlap", "Computing"),
+  ];
+  const lanes = { nodes, nodeOfLane: (lane: number) => lane } as unknown as RankLanes;
+  assert.deepEqual(workingLanes(lanes, [0, 1, 2, 3, 4]), [0]);
+  assert.deepEqual(workingLanes(lanes, [2, 3]), [2]);
+  assert.deepEqual(workingLanes(lanes, [3, 4]), [4], "of the overlap analysis what is not free");
 });
 
 test("a counter keeps its peaks and holds its last value", () => {

@@ -23,7 +23,7 @@ import {
 import { Dialog } from "../panels/dialog";
 import { Empty } from "../panels/empty";
 import { Icon } from "../panels/icons";
-import { language, t } from "../words";
+import { dateLocale, language, t } from "../words";
 
 const said = (isKept: boolean): void => {
   if (!isKept) {
@@ -161,7 +161,7 @@ function View({ view, open, onClose }: ViewProps) {
         onChange={(e) => said(changeView(view, { note: e.currentTarget.value }))}
       />
       <span class="quiet">
-        {pageWord(view)}, {new Date(view.made).toLocaleString(language.get())}
+        {pageWord(view)}, {new Date(view.made).toLocaleString(dateLocale())}
         {lacked.length > 0 && `, ${t("views.not-open", lacked.join(t("frame.comma")))}`}
       </span>
       <button

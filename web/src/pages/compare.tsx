@@ -319,7 +319,6 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
         title={t("compare.slower")}
         maxRows={MOST_SLOWER}
         bars={{ lost: "--exposed" }}
-        hidden={["base"]}
         isMarked={(row) => {
           const { table, name, detail } = rows[Number(row.get("row"))];
           return table === state.table && name === state.name && detail === state.detail;

@@ -5,10 +5,13 @@ import { fail } from "../model/notices";
 import { goto, gotoPipeline, selected, shiftOf, tab } from "../model/session";
 import { t } from "../words";
 import { nsReader, reader } from "./data";
+import { shortName } from "./findings_model";
 import { readyRank } from "./ready_rank";
 import { stepInPipeline, stepInTimeline } from "./where_travel";
 
 const MOST_PLACES = 4;
+/** Of a name on a button, so that the figure behind it is not cut. */
+const MOST_NAME = 32;
 
 interface Place {
   key: string;
@@ -17,7 +20,9 @@ interface Place {
   /** Since the epoch; null: of the whole step, or of all of them. */
   at: bigint | null;
   dur: number;
+  /** On its button, and whole. */
   text: string;
+  full: string;
   note: string;
 }
 
@@ -33,26 +38,32 @@ function placesOf(evidence: Table, finding: number): Place[] {
   const note = reader(evidence, "note");
   return evidence.rows
     .filter((row) => of(row) === finding && key(row) !== null)
-    .map((row) => ({
-      key: String(key(row)),
-      rank: String(rank(row)),
-      step: step(row) === null ? null : String(step(row)),
-      at: time(row) === null ? null : BigInt(time(row)!),
-      dur: dur(row) ?? 0,
-      text: [
-        t("findings.rank", String(rank(row))),
-        step(row) === null ? "" : t("findings.step", String(step(row))),
-        String(name(row) ?? ""),
-        dur(row) === null ? "" : duration(dur(row)!),
-      ]
-        .filter((part) => part !== "")
-        .join(" \u00b7 "),
-      note: String(note(row) ?? ""),
-    }));
+    .map((row) => {
+      const textOf = (said: string): string =>
+        [
+          t("findings.rank", String(rank(row))),
+          step(row) === null ? "" : t("findings.step", String(step(row))),
+          said,
+          dur(row) === null ? "" : duration(dur(row)!),
+        ]
+          .filter((part) => part !== "")
+          .join(" \u00b7 ");
+      const called = String(name(row) ?? "");
+      return {
+        key: String(key(row)),
+        rank: String(rank(row)),
+        step: step(row) === null ? null : String(step(row)),
+        at: time(row) === null ? null : BigInt(time(row)!),
+        dur: dur(row) ?? 0,
+        text: textOf(shortName(called, MOST_NAME)),
+        full: textOf(called),
+        note: String(note(row) ?? ""),
+      };
+    });
 }
 
 const titleOf = (place: Place): string =>
-  place.note === "" ? place.text : `${place.text}\n${place.note}`;
+  place.note === "" ? place.full : `${place.full}\n${place.note}`;
 
 async function showPlace(place: Place, isPipeline: boolean): Promise<void> {
   const { at } = place;

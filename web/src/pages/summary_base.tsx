@@ -4,7 +4,7 @@ import { useAtom } from "../base/atom";
 import { bytesText, grouped } from "../base/format";
 import { duration } from "../base/time";
 import { ranks, session } from "../model/session";
-import { language, t, type Word } from "../words";
+import { dateLocale, t, type Word } from "../words";
 import { captureFacts } from "./capture_facts";
 import { choicesOf, reader, useReply, wholeTable } from "./data";
 
@@ -64,6 +64,6 @@ export function BaseInfo({ own, steps }: { own: number; steps: Table | null }) {
 function moment(ns: bigint): string {
   const ms = Number(ns / 1_000_000n);
   return ms > 946_684_800_000 && ms < 4_102_444_800_000
-    ? new Date(ms).toLocaleString(language.get() === "zh" ? "zh-CN" : "en")
+    ? new Date(ms).toLocaleString(dateLocale())
     : duration(Number(ns));
 }

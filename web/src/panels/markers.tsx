@@ -42,7 +42,7 @@ function Row({ m }: { m: Marker }) {
       </td>
       <td class="num">{duration(m.from)}</td>
       <td class="num">{m.to === null ? "" : duration(m.to - m.from)}</td>
-      <td>
+      <td class="marker-tools">
         <button
           type="button"
           class="flat"
@@ -53,7 +53,7 @@ function Row({ m }: { m: Marker }) {
           <Icon name="jump" />
         </button>
         {m.to !== null && (
-          <button type="button" class="flat" onClick={() => analyse({ from: m.from, to: m.to! })}>
+          <button type="button" onClick={() => analyse({ from: m.from, to: m.to! })}>
             {t("list.analyse")}
           </button>
         )}

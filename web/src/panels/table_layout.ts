@@ -10,6 +10,8 @@ const PADDING = 17;
 /** Of the button that opens a row of a tree, or its place. */
 export const TWIG_PX = 20;
 const MOST_TEXT = 360;
+/** Less of a name tells nothing apart. */
+const LEAST_TEXT = 140;
 /** More for names that are indented. */
 const MOST_INDENT = 140;
 
@@ -51,7 +53,8 @@ export function measure(
   );
 }
 
-/** Fills the room that is left with the column of names, or the first of text. */
+/** Fills the room that is left with the column of names, or the first of text. Where there is too little, columns of text give way,
+ * the widest first: numbers that are cut say nothing. */
 export function fit(
   columns: Column[],
   measured: Map<string, number>,
@@ -64,6 +67,12 @@ export function fit(
   const roomy = free.find((i) => columns[i].name === "name") ?? free[0] ?? -1;
   if (left > 0 && roomy >= 0) {
     widths[roomy] += Math.min(left, 480);
+  }
+  let lack = -left;
+  for (const i of [...free].sort((a, b) => widths[b] - widths[a])) {
+    const given = Math.max(0, Math.min(lack, widths[i] - LEAST_TEXT));
+    widths[i] -= given;
+    lack -= given;
   }
   return widths;
 }

@@ -3,6 +3,7 @@
 import type { LaneNode } from "../api/types";
 import { Names } from "../model/names";
 import type { Ns } from "../base/ns";
+import type { RankLanes } from "../model/rank_lanes";
 import { lanesOf } from "../model/tree";
 import {
   counterTiles,
@@ -32,18 +33,21 @@ const FINER = 3;
 export const RANK_PART = -1;
 
 /** Which lanes the minimap shows: tasks of devices; where none were recorded marks on devices, else communication, else all. */
-export function minimapLanes(key: string): number[] {
+export function minimapLanes(key: string): readonly number[] {
   const lanes = lanesOf(key);
-  if (lanes === undefined) {
-    return [];
-  }
-  const all = lanes.lanesBelow(-1);
+  return lanes === undefined ? [] : workingLanes(lanes, lanes.lanesBelow(-1));
+}
+
+/** Of some lanes those that say best when a device works: no marks around what it waited for, and none of the communication that
+ * it waited in, where its tasks were recorded. */
+export function workingLanes(lanes: RankLanes, all: readonly number[]): readonly number[] {
   const nodeOf = (lane: number): LaneNode => lanes.nodes[lanes.nodeOfLane(lane)];
   const tests: ((node: LaneNode) => boolean)[] = [
     (node) => node.kind === "device",
     (node) => node.kind === "marks" && node.device >= 0,
     (node) => node.kind === "comm",
     (node) => node.kind !== "overlap",
+    (node) => !/free/i.test(node.name),
   ];
   for (const test of tests) {
     const found = all.filter((lane) => test(nodeOf(lane)));
@@ -67,13 +71,7 @@ function coveredLanes(key: string, part: number): number[] {
   if (lanes === undefined) {
     return [];
   }
-  if (part < 0) {
-    return minimapLanes(key);
-  }
-  const all = lanes.lanesBelow(part);
-  const nodeOf = (lane: number): LaneNode => lanes.nodes[lanes.nodeOfLane(lane)];
-  const own = all.filter((lane) => nodeOf(lane).kind !== "overlap");
-  return own.length > 0 ? own : all.filter((lane) => !/free/i.test(nodeOf(lane).name));
+  return [...workingLanes(lanes, lanes.lanesBelow(part))];
 }
 
 export class TimelineData {

@@ -324,17 +324,17 @@ export function addCoverage(
   const from = Math.max(0, Math.floor(place.clipFrom));
   const to = Math.min(width, Math.ceil(place.clipTo));
   for (let px = from; px < to; px++) {
-    // The strongest of the buckets that a pixel meets.
+    // How busy the buckets are that a pixel meets, in the mean: gaps too short for a pixel make it fainter.
     let first = Math.floor((px - place.at) / place.perBucket);
     let last = Math.ceil((px + 1 - place.at) / place.perBucket);
     first = first < 0 ? 0 : first;
     last = last > busy.length ? busy.length : last;
-    let most = 0;
+    let sum = 0;
     for (let b = first; b < last; b++) {
-      most = busy[b] > most ? busy[b] : most;
+      sum += busy[b];
     }
-    if (most > 0) {
-      line[px] = mix(colour, ground, 0.2 + (0.8 * most) / 255);
+    if (sum > 0) {
+      line[px] = mix(colour, ground, 0.2 + (0.8 * sum) / (255 * (last - first)));
     }
   }
 }
