@@ -246,10 +246,7 @@ interface Ratio {
 
 /** What is known of all of it: what it was made of, by the profiler or by its tasks, which tell no first wait; else only waiting, from
  * when the others began. */
-function partsOf(
-  times: RankTime[],
-  colours: ViewerTheme,
-): { parts: Part[]; ratios: Ratio[] } {
+function partsOf(times: RankTime[], colours: ViewerTheme): { parts: Part[]; ratios: Ratio[] } {
   const wait = colours.kinds[8] ?? colours.hatch;
   const lane = (i: number): string => colours.lanes[i] ?? "#808080";
   if (!times.some((r) => r.isSplit)) {
