@@ -71,8 +71,8 @@ static int print_chart_text(ps_cli *cli, const drawing *d) {
         }
     }
     ps_cli_print(cli, "\n");
-    ps_cli_say_what_else(cli, d->chart, d->step, d->pipeline);
-    return status;
+    return status == PS_EXIT_OK ? ps_cli_say_what_else(cli, d->chart, d->step, d->pipeline)
+                                : status;
 }
 
 static int write_chart_file(ps_cli *cli, const drawing *d, const char *path) {
@@ -96,7 +96,11 @@ static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster)
     d.pipeline = ps_cli_given(cli, "pipeline") ? (int32_t)ps_cli_int(cli, "pipeline") : -1;
     int64_t step = d.step;
     int32_t pipeline = d.pipeline;
-    if (ps_chart_choose(d.chart, &step, &pipeline, &err) != PS_OK) {
+    ps_code chosen = ps_chart_choose(d.chart, &step, &pipeline, &err);
+    if (chosen == PS_NOMEM) {
+        return ps_cli_fail_nomem(cli);
+    }
+    if (chosen != PS_OK) {
         return ps_cli_usage(cli, "--%s", ps_err_text(cli->lang, &err));
     }
     const char *against = ps_cli_text(cli, "against");

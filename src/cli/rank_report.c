@@ -582,11 +582,15 @@ int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step) {
     return status;
 }
 
-void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline) {
+int ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline) {
     ps_buf note = {0};
     ps_chart_note(chart, step, pipeline, &note);
-    ps_cli_print(cli, "%s", ps_buf_str(&note));
+    bool ok = ps_buf_ok(&note);
+    if (ok) {
+        ps_cli_print(cli, "%s", ps_buf_str(&note));
+    }
     ps_buf_fini(&note);
+    return ok ? PS_EXIT_OK : ps_cli_fail_nomem(cli);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */

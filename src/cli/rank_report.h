@@ -43,8 +43,8 @@ int ps_report_no_profile(const ps_cli *cli, const ps_cluster *cluster);
 int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step);
 
 /* Says that there are other steps and pipelines than the one drawn (PS_FIRST_STEP, -1: the first), when there are, and how long the
- * step takes where it is unlike the others. */
-void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline);
+ * step takes where it is unlike the others. An exit status. */
+int ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline);
 
 /* Writes --json-summary FILE; "-" is standard output. */
 PS_MUST_USE ps_code ps_report_json(ps_cli *cli, const char *path, const ps_cluster *cluster,

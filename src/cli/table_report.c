@@ -89,7 +89,7 @@ int ps_report_results(ps_cli *cli, const ps_run *run) {
         if (has_chart && status == PS_EXIT_OK) {
             status = ps_cli_put_chart(cli, result->chart, step, -1);
             ps_cli_print(cli, "\n");
-            ps_cli_say_what_else(cli, result->chart, step, -1);
+            status = ps_cli_say_what_else(cli, result->chart, step, -1);
         }
     }
     return status;

@@ -13,7 +13,7 @@
 #define MAX_BACK 64 /* operators of a communicator that may run at once */
 
 enum { OWN, OWN_OF_TEXT, PEER, PEER_OF_TEXT, OP_ID, N_KEYS };
-enum { SEVERAL_OPS = PS_NONE - 1 };
+#define SEVERAL_OPS (PS_NONE - 1) /* in place of an operator */
 
 /* One task of an operator. */
 typedef struct comm_task {

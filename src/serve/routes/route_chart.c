@@ -113,7 +113,7 @@ static ps_code put_chart_reply_chart(const ps_request *q, const asked *a, const 
                           .step = any_step ? ps_chart_usual_step(p->chart) : a->step,
                           .pipeline = a->pipeline};
     ps_code code = ps_chart_choose(page.chart, &page.step, &page.pipeline, err);
-    if (code != PS_OK && any_step) { /* that pipeline has other steps */
+    if (code != PS_OK && code != PS_NOMEM && any_step) { /* that pipeline has other steps */
         page.step = PS_FIRST_STEP;
         page.pipeline = a->pipeline;
         code = ps_chart_choose(page.chart, &page.step, &page.pipeline, err);

@@ -33,6 +33,7 @@ static void add_unlike_step(ps_buf *out, const ps_chart *chart, const ps_chart_g
     int64_t *times = ps_calloc(groups->n_steps + 1, sizeof *times);
     size_t n = 0;
     int64_t drawn_ns = -1;
+    out->failed = out->failed || times == NULL;
     for (size_t s = 0; times != NULL && s < groups->n_steps; s++) {
         int64_t time_ns = step_time_of(chart, groups, pipeline, s);
         if (time_ns >= 0) {
@@ -74,9 +75,11 @@ void ps_chart_note(const ps_chart *chart, int64_t step, int32_t pipeline, ps_buf
             groups.n_steps, groups.n_steps == 1 ? "" : "s", n_pipelines,
             n_pipelines == 1 ? "" : "s");
     }
-    if (ok && ps_chart_choose(chart, &step, &pipeline, NULL) == PS_OK) {
+    ps_code code = ok ? ps_chart_choose(chart, &step, &pipeline, NULL) : PS_NOMEM;
+    if (code == PS_OK) {
         add_unlike_step(out, chart, &groups, step, pipeline);
     }
+    out->failed = out->failed || code == PS_NOMEM;
     ps_chart_groups_fini(&groups);
 }
 

@@ -8,7 +8,8 @@
 #include "write/chart/chart_rows.h"
 
 /* Appends, a line each: that there are other steps and pipelines than the one drawn (pipeline -1: as ps_chart_choose() says), when there are; how long
- * the step takes that is drawn, where that is 5 % or more from the median of its pipeline's steps. Nothing to say appends nothing. */
+ * the step takes that is drawn, where that is 5 % or more from the median of its pipeline's steps. Nothing to say appends nothing. Where memory is
+ * out, out->failed is set. */
 void ps_chart_note(const ps_chart *chart, int64_t step, int32_t pipeline, ps_buf *out);
 
 /* Appends which pipeline the rows are of, and why that one: that it takes longest. */

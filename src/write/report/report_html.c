@@ -264,6 +264,7 @@ static ps_code put_pipeline(page *p, ps_err *err) {
     if (code == PS_OK && v->chart != NULL) {
         ps_buf note = {0};
         ps_chart_note(v->chart, v->chart_step, v->pipeline, &note);
+        code = ps_buf_ok(&note) ? code : ps_fail_nomem(err);
         if (note.len > 0) {
             ps_html_tag(&p->html, "<p class=quiet>", ps_buf_str(&note), "</p>\n");
         }

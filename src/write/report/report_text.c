@@ -428,6 +428,7 @@ static void put_report_text_overview(page *p) {
 static void put_report_text_chart_note(page *p) {
     ps_buf note = {0};
     ps_chart_note(p->view->chart, p->view->chart_step, p->view->pipeline, &note);
+    p->failed = p->failed || !ps_buf_ok(&note);
     ps_buf_add_str(p->out, ps_buf_str(&note));
     ps_buf_fini(&note);
 }
