@@ -66,8 +66,8 @@ typedef struct ps_comm_list {
 /* From slices of kind COMM_OP, and where there are none from COMM_KERNEL ones (their collective arguments: "Collective
  * name", "Process Group Name" / "Process Group Description", "In msg nelems", "dtype", "Seq"); of a rank without a device
  * from the ranges of gloo. `links` may be NULL: no
- * host times, steps by device time. `facts` of the trace may be NULL: they are read. Needs SLICES, FLOWS, ARGS, STEPS, META. PS_NOMEM only; an empty list is no error.
- * End with ps_comm_list_fini() in any case. */
+ * host times, steps by device time. `facts` of the trace may be NULL: they are read. Needs SLICES, FLOWS, ARGS, STEPS,
+ * META. PS_NOMEM only; an empty list is no error. End with ps_comm_list_fini() in any case. */
 PS_MUST_USE ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links,
                                          const ps_rank_facts *facts, ps_comm_list *out,
                                          ps_diag *diag, ps_err *err);

@@ -7,8 +7,8 @@
  *
  * Profilers that sum up times of operators look at one lane only: what another lane waits for is "idle" there.
  *
- * A task belongs to the operator that it names (opId), else to that of its communicator that runs when it starts. Without tasks (collection level 0, NCCL) there is
- * nothing to tell. */
+ * A task belongs to the operator that it names (opId), else to that of its communicator that runs when it
+ * starts. Without tasks (NCCL) there is nothing to tell. */
 #ifndef PS_ANALYZE_COMM_WAITS_H
 #define PS_ANALYZE_COMM_WAITS_H
 
