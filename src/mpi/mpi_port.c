@@ -383,8 +383,19 @@ static void name_mpi_process(const ps_crew_port *port, size_t worker, char *out,
 
 /* --- life ------------------------------------------------------------------------------------------------------------ */
 
-/* Processes of this machine that may use the same processors. */
-static ps_code count_beside(ps_mpi_port *p, ps_err *err) {
+/* The program works while the workers rest, and writes its tables then: it may use the processors of all processes of its machine, each of
+ * which MPI may have bound to one. */
+static void unbind_program(const cpu_set_t *all, int n) {
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    for (int i = 0; i < n; i++) {
+        CPU_OR(&together, &together, &all[i]);
+    }
+    (void)sched_setaffinity(0, sizeof together, &together); /* else it stays where it is */
+}
+
+/* Looks at where the processes of this machine may run, and counts those that may use the same processors. */
+static ps_code share_processors(ps_mpi_port *p, ps_err *err) {
     MPI_Comm here;
     int n = 1;
     cpu_set_t own;
@@ -401,6 +412,9 @@ static ps_code count_beside(ps_mpi_port *p, ps_err *err) {
     p->n_beside = 0;
     for (int i = 0; i < n; i++) {
         p->n_beside += CPU_EQUAL(&all[i], &own) != 0;
+    }
+    if (p->self == 0) {
+        unbind_program(all, n);
     }
     ps_free(all);
     (void)MPI_Comm_free(&here);
@@ -425,7 +439,7 @@ ps_code ps_mpi_port_begin(ps_mpi_port *p, ps_err *err) {
                              .send = send_to_workers,
                              .receive = receive_from_workers,
                              .name = name_mpi_process};
-    ps_code code = count_beside(p, err);
+    ps_code code = share_processors(p, err);
     uint64_t n_beside = p->n_beside;
     (void)!send(p->fd, &n_beside, sizeof n_beside,
                 MSG_NOSIGNAL); /* its end is noticed when it is read */
