@@ -262,6 +262,7 @@ static const ps_report_member *find_free(ps_report *report) {
                      .comm_ns = claim.comm_ns,
                      .value = worst.value,
                      .n_over = worst.n_over,
+                     .is_unrecorded = is_unrecorded,
                      .title = is_unrecorded ? NOTHING_LAUNCHED[lang] : NULL},
         PS_SAY(
             lang,
@@ -325,6 +326,7 @@ static void find_idle(ps_report *report) {
                         .n_over = all.n_over};
     char causes[700];
     bool is_known = knows_launches(worst);
+    found.is_unrecorded = !is_known;
     if (worst->facts->no_timeline == NULL) {
         say_causes(worst, causes, sizeof causes);
     } else {
@@ -359,6 +361,21 @@ static void show_edge(ps_report *report, const ps_report_member *m, ps_report_ev
     }
 }
 
+/* Idle time at the ends of a step, per step, in which the host was at that. */
+static int64_t edges_of_ns(const ps_report_member *m, int activity) {
+    const int64_t *ns = m->facts->idle_ns[activity];
+    return ps_report_per_step(m, ps_i64_plus(ns[PS_SHARE_BEFORE], ns[PS_SHARE_AFTER]));
+}
+
+static bool are_edges_unrecorded(const ps_report_member *m) {
+    int64_t told_ns = 0;
+    for (int activity = 0; activity < PS_N_ACTIVITIES; activity++) {
+        told_ns = activity != PS_ACTIVITY_NONE ? ps_i64_plus(told_ns, edges_of_ns(m, activity))
+                                               : told_ns;
+    }
+    return told_ns < ps_report_edges_ns(m) / 2;
+}
+
 /* By cause, the most first: at most three, of a twentieth each. */
 static void advise_on_edges(ps_report *report, const ps_report_member *m) {
     const ps_lang lang = report->findings.lang;
@@ -369,10 +386,8 @@ static void advise_on_edges(ps_report *report, const ps_report_member *m) {
         int most = -1;
         int64_t most_ns = ps_report_edges_ns(m) / 20;
         for (int cause = 0; cause < PS_N_ACTIVITIES; cause++) {
-            const int64_t *ns = m->facts->idle_ns[cause];
-            int64_t ends_ns =
-                ps_report_per_step(m, ps_i64_plus(ns[PS_SHARE_BEFORE], ns[PS_SHARE_AFTER]));
-            bool is_more = !said[cause] && ends_ns > most_ns;
+            int64_t ends_ns = edges_of_ns(m, cause);
+            bool is_more = !said[cause] && cause != PS_ACTIVITY_NONE && ends_ns > most_ns;
             most = is_more ? cause : most;
             most_ns = is_more ? ends_ns : most_ns;
         }
@@ -422,6 +437,7 @@ static void find_edges(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .gain_ns = ps_report_claim_of(worst, PS_RULE_BEFORE_FIRST_WORK).gain_ns,
+                     .is_unrecorded = are_edges_unrecorded(worst),
                      .value = all.value,
                      .n_over = all.n_over},
         PS_SAY(

@@ -421,8 +421,12 @@ static void settle_gain(ps_report *report, ps_finding *f) {
         f->claimed_ns = f->gain_ns;
         f->is_replayed = true;
         append_text(&report->findings, f, text);
-    } else {
-        bound_gain(report, f);
+        return;
+    }
+    bound_gain(report, f);
+    if (ps_report_replay_bound(report, f, &gain_ns, text, sizeof text)) {
+        f->gain_ns = gain_ns;
+        append_text(&report->findings, f, text);
     }
 }
 
@@ -436,9 +440,11 @@ static bool names_who_is_slow(const ps_finding *f) {
     return f->rule == PS_RULE_STAGE_IMBALANCE || ps_rule_of(f->rule)->time == PS_TIME_OF_RANK;
 }
 
-static bool is_about_waiting(const ps_finding *f) {
+/* Whether the one is about time in which ranks wait, which may be for who is slow. */
+static bool is_about_waiting(const ps_finding *f, const ps_finding *slow) {
     const ps_rule *rule = ps_rule_of(f->rule);
-    return rule->time == PS_TIME_BUBBLE && rule->frees == PS_FREES_NONE;
+    return (rule->time == PS_TIME_BUBBLE && rule->frees == PS_FREES_NONE) ||
+           (f->is_unrecorded && f->rank != slow->rank);
 }
 
 /* Who is slow stands before those that wait, for what they wait is made by it: where its gain is at least half of theirs. */
@@ -446,7 +452,7 @@ static void put_slow_first(ps_findings *list) {
     for (size_t i = 0; i < list->n; i++) {
         ps_finding f = list->all[i];
         size_t to = 0;
-        while (to < i && !(is_about_waiting(&list->all[to]) &&
+        while (to < i && !(is_about_waiting(&list->all[to], &f) &&
                            f.gain_ns >= list->all[to].gain_ns - f.gain_ns)) {
             to++;
         }

@@ -145,6 +145,24 @@ static bool replay_without(ps_report *report, const ps_finding *f, without_cause
            without_rank(report, f->rank, &out->step_ns);
 }
 
+bool ps_report_replay_bound(const ps_report *report, const ps_finding *f, int64_t *gain_ns,
+                            char *text, size_t size) {
+    const ps_lang lang = report->findings.lang;
+    for (size_t i = 0; f->rule == PS_RULE_SLOW_KERNEL && i < report->replay.n_causes; i++) {
+        const ps_whatif_cause *c = &report->replay.causes[i];
+        *gain_ns = ps_report_cause_gain_ns(c);
+        if (c->rank == f->rank && *gain_ns < f->gain_ns) {
+            (void)snprintf(
+                text, size,
+                PS_SAY(lang, " Replayed, with all of the rank as fast as usual a step takes %s.",
+                       "仿真表明，该 rank 全部恢复正常速度时，每个 step 需要 %s。"),
+                ps_instead_of(lang, llround(c->step_ns), llround(c->before_ns)).text);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ps_report_replay_gain(ps_report *report, const ps_finding *f, int64_t *gain_ns, char *text,
                            size_t size) {
     const ps_lang lang = report->findings.lang;

@@ -165,25 +165,44 @@ static bool is_effect(const ps_finding *f) {
     return ps_rule_of(f->rule)->section == PS_SECTION_PIPELINE;
 }
 
-/* The next largest, but for two that were told (SIZE_MAX: none). The ends of a step are a place, and no more than the first where
+/* Idle time of other ranks than those that are slow, of which nothing says why: they may wait for them. */
+static bool is_wait_of_another(const ps_finding *f, const ps_whatif_cause *c) {
+    bool is_of_another = c->rank >= 0    ? f->rank != c->rank
+                         : c->stage >= 0 ? f->stage != c->stage
+                                         : false;
+    return f->is_unrecorded && is_of_another;
+}
+
+/* Findings that the verdict has told by then, SIZE_MAX: none. */
+typedef struct told_findings {
+    const ps_whatif_cause *cause; /* it began with; NULL: with a finding */
+    size_t first;                 /* the finding of that */
+    size_t detail;                /* of the first, or a way round it */
+    size_t kernels;
+} told_findings;
+
+/* The next largest, but for those that were told. The ends of a step are a place, and no more than the first where
  * that has them, too. */
-static void add_next(sentence *s, const ps_findings *all, size_t told, size_t detail) {
+static void add_next(sentence *s, const ps_findings *all, const told_findings *told) {
     const ps_lang lang = all->lang;
     for (size_t i = 0; i < all->n && all->all[i].gain_ns > 0; i++) {
         const ps_finding *f = &all->all[i];
-        bool is_judged = i == told || i == detail ||
+        bool is_judged = i == told->first || i == told->detail || i == told->kernels ||
                          (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
         if (!is_judged) {
             add_text(s,
                      PS_SAY(lang, " Next: %s, at most %s (finding %zu)",
                             "其次：%s，最多 %s（发现 %zu）"),
                      ps_finding_title(lang, f), ps_ns_text_of(f->gain_ns).text, i + 1);
-            bool is_cause_of = told == SIZE_MAX && is_effect(f);
+            bool is_cause_of = told->first == SIZE_MAX && is_effect(f);
             if (is_cause_of) { /* a cause without a finding, and what it does to the pipeline */
                 add_text(s,
                          PS_SAY(lang, ", which may count the same time", "，可能计入了同样的时间"));
+            } else if (told->cause != NULL && is_wait_of_another(f, told->cause)) {
+                add_text(s, PS_SAY(lang, ", in which ranks may wait for this one",
+                                   "，其间各 rank 可能在等待它"));
             } else {
-                add_shared(s, all, i, told);
+                add_shared(s, all, i, told->first);
             }
             add_absorbed(s, f);
             add_text(s, PS_SAY(lang, ".", "。"));
@@ -219,8 +238,8 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
                       : "");
     add_absorbed(s, f);
     add_text(s, PS_SAY(lang, ".", "。"));
-    size_t detail = add_detail(s, report);
-    add_next(s, &report->findings, 0, detail);
+    const told_findings told = {.detail = add_detail(s, report), .kernels = SIZE_MAX};
+    add_next(s, &report->findings, &told);
 }
 
 /* --- what whatif answers ----------------------------------------------------------------------------------------------- */
@@ -239,22 +258,43 @@ static size_t finding_of_cause(const ps_findings *all, const ps_whatif_cause *c)
     return SIZE_MAX;
 }
 
+/* Of the rank whose ops the cause is about: its kernels are what is slow. SIZE_MAX: nothing says so. */
+static size_t kernels_of_cause(const ps_findings *all, const ps_whatif_cause *c) {
+    size_t i = 0;
+    while (i < all->n && !(all->all[i].rule == PS_RULE_SLOW_KERNEL && c->rank >= 0 &&
+                           all->all[i].rank == c->rank)) {
+        i++;
+    }
+    return i < all->n ? i : SIZE_MAX;
+}
+
+/* With the cause gone it may be, too. */
+static bool may_be_of_cause(const ps_finding *f, const ps_whatif_cause *c) {
+    return is_effect(f) || is_wait_of_another(f, c);
+}
+
 /* The cause that costs most; NULL where none is known, or a finding of something that no graph holds costs more. */
 static const ps_whatif_cause *leading_cause(const ps_report *report) {
     const ps_whatif_cause *c = report->replay.n_causes > 0 ? &report->replay.causes[0] : NULL;
     const ps_findings *all = &report->findings;
     for (size_t i = 0; c != NULL && i < all->n; i++) {
-        bool is_more = !is_effect(&all->all[i]) && i != finding_of_cause(all, c) &&
+        bool is_more = !may_be_of_cause(&all->all[i], c) && i != finding_of_cause(all, c) &&
+                       i != kernels_of_cause(all, c) &&
                        all->all[i].gain_ns > ps_report_cause_gain_ns(c);
         c = is_more ? NULL : c;
     }
     return c;
 }
 
-static void add_number(sentence *s, size_t finding) {
+/* The findings of a cause. */
+static void add_number(sentence *s, size_t finding, size_t kernels) {
     const ps_lang lang = s->lang;
-    if (finding != SIZE_MAX) {
-        add_text(s, PS_SAY(lang, " (finding %zu)", "（发现 %zu）"), finding + 1);
+    if (finding != SIZE_MAX && kernels != SIZE_MAX) {
+        add_text(s, PS_SAY(lang, " (finding %zu; its kernels: finding %zu)", "（发现 %zu；其核函数：发现 %zu）"),
+                 finding + 1, kernels + 1);
+    } else if (finding != SIZE_MAX || kernels != SIZE_MAX) {
+        add_text(s, PS_SAY(lang, " (finding %zu)", "（发现 %zu）"),
+                 (finding != SIZE_MAX ? finding : kernels) + 1);
     }
 }
 
@@ -270,7 +310,8 @@ static void add_other_causes(sentence *s, const ps_report *report, const ps_what
                      told != NULL ? PS_SAY(lang, "Also:", "另外：")
                                   : PS_SAY(lang, "Next:", "其次："),
                      c->title, c->without, ps_ns_text_of(ps_report_cause_gain_ns(c)).text);
-            add_number(s, finding_of_cause(&report->findings, c));
+            add_number(s, finding_of_cause(&report->findings, c),
+                       kernels_of_cause(&report->findings, c));
             add_text(s, PS_SAY(lang, ".", "。"));
         }
     }
@@ -298,7 +339,8 @@ static void say_cause(sentence *s, const ps_report *report, const ps_whatif_caus
     size_t finding = finding_of_cause(&report->findings, c);
     int64_t gain_ns = ps_report_cause_gain_ns(c);
     add_text(s, "%s", c->title);
-    add_number(s, finding);
+    size_t kernels = kernels_of_cause(&report->findings, c);
+    add_number(s, finding, kernels);
     add_text(s,
              PS_SAY(lang, ". That costs %s of a step of %s (%.1f %%): replayed, %s it takes %s",
                     "。其代价为 %s，而每个 step 为 %s（%.1f %%）：仿真表明，%s需要 %s"),
@@ -307,8 +349,11 @@ static void say_cause(sentence *s, const ps_report *report, const ps_whatif_caus
              ps_instead_of(lang, llround(c->step_ns), llround(c->before_ns)).text);
     add_text(s, PS_SAY(lang, ". Try first: %s.", "。先尝试：%s。"), c->remedy);
     add_other_causes(s, report, c);
-    size_t schedule = add_schedule(s, &report->findings, finding);
-    add_next(s, &report->findings, finding, schedule);
+    const told_findings told = {.cause = c,
+                                .first = finding,
+                                .detail = add_schedule(s, &report->findings, finding),
+                                .kernels = kernels};
+    add_next(s, &report->findings, &told);
 }
 
 /* Why gains are bounds although the job's steps are known. */
