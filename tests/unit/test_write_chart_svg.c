@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "support/pictures.h"
-#include "write/chart/block_text.h"
+#include "write/chart/block_names.h"
 #include "write/chart/chart_pack.h"
 #include "write/chart/chart_rows.h"
 #include "write/chart/chart_svg.h"
@@ -141,6 +141,39 @@ static void test_block_texts(void **context) {
     }
 }
 
+/* Blocks that look as wide in a row have names of one level, though a text is a pixel wider than its neighbours' (as in pages). */
+static void test_block_names(void **context) {
+    (void)context;
+    enum { N = 10 };
+    ps_op ops[N];
+    ps_block at[N];
+    char texts[N][8];
+    double rooms[N];
+    uint8_t levels[N];
+    ps_block_names names = {.stop = PS_BLOCK_LEVELS_FLAT};
+    for (int i = 0; i < N; i++) { /* the text of the last one is the widest, and does not fit */
+        (void)snprintf(texts[i], sizeof texts[i], i == N - 1 ? "11%dw" : "11%df", i);
+        ops[i] = (ps_op){.name = texts[i],
+                         .kind = (uint8_t)(i == N - 1 ? PS_OP_BW : PS_OP_F),
+                         .microbatch = -1,
+                         .microbatch2 = -1};
+        at[i] = (ps_block){.op = (uint32_t)i};
+        rooms[i] = ps_text_width("111f", PS_NAME_SIZE) + 0.01 * i;
+        rooms[i] = i == 0 ? 2 * rooms[i] : rooms[i];
+        ps_block_names_count(&names, &at[i], &ops[i], rooms[i]);
+    }
+    const ps_blocks row = {at, N};
+    ps_block_names_choose(&names);
+    assert_int_equal(names.first[0], 0);
+    assert_true(ps_block_names_of_row(&names, &row, rooms, levels));
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(levels[i], i > 0);
+    }
+    ps_block_text text;
+    assert_true(ps_block_name_fits(&names, &ops[0], levels[0], rooms[0], &text));
+    assert_string_equal(text.text, "110f");
+}
+
 /* Where a send and its receive are known, they are the arrow: from the start of the one to the end of the other, as in browsers. */
 static void test_arrows(void **context) {
     (void)context;
@@ -265,6 +298,7 @@ int main(void) {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_picture),
         cmocka_unit_test(test_block_texts),
+        cmocka_unit_test(test_block_names),
         cmocka_unit_test(test_arrows),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_extremes),

@@ -1,5 +1,5 @@
 /* What is written on the block of an op: its name, or less of it, and never a part of a number. Pictures and pages have the same texts; which of
- * them a block has is chosen where its width is known (chart_svg.c; web/src/pipeline/labels.ts, which also levels blocks that look as wide).
+ * them a block has is chosen where its width is known, by one rule (block_names.h; web/src/pipeline/labels.ts).
  * A bare number is a forward: what is none has the letter of its kind beside it, or no text where that has no room. */
 #ifndef PS_WRITE_BLOCK_TEXT_H
 #define PS_WRITE_BLOCK_TEXT_H

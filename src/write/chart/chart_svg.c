@@ -25,7 +25,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "write/chart/block_text.h"
+#include "write/chart/block_names.h"
 #include "write/chart/chart_cells.h"
 #include "write/chart/chart_rows.h"
 #include "write/chart/svg_lane.h"
@@ -51,7 +51,7 @@ typedef struct picture {
     double plot_y, parts_y, theory_y, transfer_y, pitch;
     int64_t window_ns;
     bool used[PS_ROW_LOOKS];
-    uint8_t first_level[2][PS_ROW_LOOKS]; /* of labels, by look: measured, theory */
+    ps_block_names names[2]; /* measured, theory */
     ps_buf *out;
 } picture;
 
@@ -253,11 +253,6 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
 
 /* --- labels ------------------------------------------------------------------------------------------------ */
 
-static bool label_fits(const ps_block_text *l, double room) {
-    return ps_text_width(l->text, 11) <= room &&
-           (l->second == NULL || ps_text_width(l->second, 11) <= room);
-}
-
 static double room_of(const picture *p, const ps_block *b, double *middle) {
     double x0 = fmax(0, (double)b->start_ns * p->scale.px_per_ns);
     double x1 = fmin(p->scale.width, (double)b->end_ns * p->scale.px_per_ns) - 1;
@@ -265,33 +260,15 @@ static double room_of(const picture *p, const ps_block *b, double *middle) {
     return x1 - x0 - 3;
 }
 
-/* So that one picture is of one piece: the first level that fits on four of five blocks of a look that hold any text is
- * the first for all of them ("9B" does not stand beside "10"); of the others each has what fits. */
-static void choose_names(const picture *p, const ps_rows *rows, int stop,
-                         uint8_t first_level[PS_ROW_LOOKS]) {
-    size_t fits[PS_BLOCK_LEVELS][PS_ROW_LOOKS] = {{0}};
-    ps_block_text text;
+static void choose_names(const picture *p, const ps_rows *rows, ps_block_names *names) {
     for (size_t k = 0; k < rows->n; k++) {
         for (size_t i = 0; i < rows->rows[k].ops.n; i++) {
             const ps_block *b = &rows->rows[k].ops.at[i];
             double middle = 0;
-            double room = room_of(p, b, &middle);
-            bool fitted = false;
-            for (int level = 0; level < stop && room > 4; level++) {
-                fitted = fitted || (ps_block_text_of(&rows->chart->ops[b->op], level, &text) &&
-                                    label_fits(&text, room));
-                fits[level][b->look] += fitted;
-            }
+            ps_block_names_count(names, b, &rows->chart->ops[b->op], room_of(p, b, &middle));
         }
     }
-    for (int look = 0; look < PS_ROW_LOOKS; look++) {
-        size_t any = fits[stop - 1][look];
-        int level = 0;
-        while (level < stop - 1 && fits[level][look] * 5 < any * 4) {
-            level++;
-        }
-        first_level[look] = (uint8_t)level;
-    }
+    ps_block_names_choose(names);
 }
 
 static int levels_for(double height) {
@@ -301,28 +278,35 @@ static int levels_for(double height) {
 static void put_svg_label(picture *p, const ps_block_text *l, double x, double middle,
                           ps_rgb colour) {
     double base = middle + (l->second == NULL ? 4 : -2);
-    put_svg_text(p, x, base, 11, PS_SVG_MIDDLE, colour, "", l->text);
+    put_svg_text(p, x, base, PS_NAME_SIZE, PS_SVG_MIDDLE, colour, "", l->text);
     if (l->second != NULL) {
-        put_svg_text(p, x, base + 12, 11, PS_SVG_MIDDLE, colour, "", l->second);
+        put_svg_text(p, x, base + 12, PS_NAME_SIZE, PS_SVG_MIDDLE, colour, "", l->second);
     }
 }
 
-static void put_labels(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y, double h,
-                       const uint8_t first_level[PS_ROW_LOOKS]) {
-    ps_block_text text;
-    for (size_t i = 0; i < blocks->n && h >= PS_NAME_HEIGHT; i++) {
+static ps_code put_labels(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y,
+                          double h, const ps_block_names *names, ps_err *err) {
+    size_t n = h >= PS_NAME_HEIGHT ? blocks->n : 0;
+    double *rooms = ps_calloc(n + 1, sizeof *rooms);
+    double *middles = ps_calloc(n + 1, sizeof *middles);
+    uint8_t *levels = ps_calloc(n + 1, sizeof *levels);
+    bool ok = rooms != NULL && middles != NULL && levels != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        rooms[i] = room_of(p, &blocks->at[i], &middles[i]);
+    }
+    ok = ok && (n == 0 || ps_block_names_of_row(names, blocks, rooms, levels));
+    for (size_t i = 0; ok && i < n; i++) {
         const ps_block *b = &blocks->at[i];
-        double middle = 0;
-        double room = room_of(p, b, &middle);
-        for (int level = first_level[b->look]; level < levels_for(h); level++) {
-            if (ps_block_text_of(&rows->chart->ops[b->op], level, &text) &&
-                label_fits(&text, room)) {
-                put_svg_label(p, &text, p->scale.x + middle, y + h / 2,
-                              ps_theme_text_on(p->colours[b->look]));
-                break;
-            }
+        ps_block_text text;
+        if (ps_block_name_fits(names, &rows->chart->ops[b->op], levels[i], rooms[i], &text)) {
+            put_svg_label(p, &text, p->scale.x + middles[i], y + h / 2,
+                          ps_theme_text_on(p->colours[b->look]));
         }
     }
+    ps_free(rooms);
+    ps_free(middles);
+    ps_free(levels);
+    return ok ? PS_OK : ps_fail_nomem(err);
 }
 
 /* --- rows -------------------------------------------------------------------------------------------------- */
@@ -463,14 +447,16 @@ static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
 }
 
 /* Over everything else, arrows too. */
-static void put_row_labels(picture *p, size_t k) {
+static ps_code put_row_labels(picture *p, size_t k, ps_err *err) {
     const ps_row *row = &p->rows.rows[k];
     double y = p->plot_y + (double)k * p->pitch;
-    put_labels(p, &p->rows, &row->ops, y, p->size->block, p->first_level[0]);
+    ps_code code = put_labels(p, &p->rows, &row->ops, y, p->size->block, &p->names[0], err);
     const ps_row *theory = theory_of(p, row);
-    if (theory != NULL) {
-        put_labels(p, &p->theory, &theory->ops, y + p->theory_y, p->size->lower, p->first_level[1]);
+    if (code == PS_OK && theory != NULL) {
+        code = put_labels(p, &p->theory, &theory->ops, y + p->theory_y, p->size->lower,
+                          &p->names[1], err);
     }
+    return code;
 }
 
 /* --- axis -------------------------------------------------------------------------------------------------- */
@@ -798,16 +784,18 @@ static ps_code put_svg_page(picture *p, ps_err *err) {
     put_grounds(p);
     double bottom = p->plot_y + (double)p->rows.n * p->pitch;
     put_grid(p, p->plot_y, bottom);
-    choose_names(p, &p->rows, levels_for(p->size->block), p->first_level[0]);
+    p->names[0].stop = levels_for(p->size->block);
+    p->names[1].stop = levels_for(p->size->lower);
+    choose_names(p, &p->rows, &p->names[0]);
     if (p->has_theory) {
-        choose_names(p, &p->theory, levels_for(p->size->lower), p->first_level[1]);
+        choose_names(p, &p->theory, &p->names[1]);
     }
     for (size_t k = 0; code == PS_OK && k < p->rows.n; k++) {
         code = put_svg_row(p, k, err);
     }
     put_arrows(p);
-    for (size_t k = 0; k < p->rows.n; k++) {
-        put_row_labels(p, k);
+    for (size_t k = 0; code == PS_OK && k < p->rows.n; k++) {
+        code = put_row_labels(p, k, err);
     }
     p->y = bottom;
     put_axis(p);
