@@ -48,6 +48,9 @@ struct ps_builder {
     size_t n_open_args, cap_open_args;
     uint32_t *order; /* in which the first n_ordered slices will be sealed; NULL: not asked for */
     uint32_t n_ordered;
+#define X(type, col) +1
+    ps_filled_array filled[0 PS_SLICE_COLS(X)], filled_args;
+#undef X
     bool failed;
 };
 
@@ -238,18 +241,35 @@ void ps_builder_process(ps_builder *b, ps_process process) {
 
 /* --- slices and counters ----------------------------------------------------------------------------- */
 
-static bool grow_slices(ps_builder *b) {
+static bool grow_slices(ps_builder *b, size_t need) {
     ps_slices *s = &b->trace->slices;
     size_t cap = b->cap_slices;
 #define X(type, col)                                                                               \
     cap = b->cap_slices;                                                                           \
-    if (!ps_grow(&s->col, &cap, (size_t)s->n + 1, MAX_ROWS, sizeof *s->col)) {                     \
+    if (!ps_grow(&s->col, &cap, need, MAX_ROWS, sizeof *s->col)) {                                 \
         return fail_trace(b);                                                                      \
     }
     PS_SLICE_COLS(X)
 #undef X
     b->cap_slices = cap;
     return true;
+}
+
+bool ps_builder_expect_slices(ps_builder *b, size_t n) {
+    size_t need = (size_t)b->trace->slices.n + n;
+    return need <= b->cap_slices || grow_slices(b, need);
+}
+
+void ps_builder_pages_ahead(ps_builder *b, ps_pages_ahead *pages) {
+    const ps_slices *s = &b->trace->slices;
+    const ps_arg_store *args = &b->trace->args;
+    ps_filled_array *filled = b->filled;
+#define X(type, col)                                                                               \
+    ps_pages_ahead_of(pages, filled++, s->col, s->n * sizeof *s->col,                              \
+                      b->cap_slices * sizeof *s->col);
+    PS_SLICE_COLS(X)
+#undef X
+    ps_pages_ahead_of(pages, &b->filled_args, args->bytes, args->n_bytes, args->cap_bytes);
 }
 
 static bool time_ok(int64_t ns) {
@@ -261,7 +281,7 @@ uint32_t ps_builder_slice_in(ps_builder *b, ps_slice_kind kind, uint32_t track, 
                              int64_t source_row) {
     ps_slices *s = &b->trace->slices;
     if (end_ns < start_ns || !time_ok(start_ns) || !time_ok(end_ns) || track == PS_NONE ||
-        (s->n == b->cap_slices && !grow_slices(b))) {
+        (s->n == b->cap_slices && !grow_slices(b, (size_t)s->n + 1))) {
         return PS_NONE;
     }
     uint32_t row = s->n++;

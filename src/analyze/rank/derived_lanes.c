@@ -167,7 +167,9 @@ static bool put_device(derivation *d, const device *dev) {
     ps_intervals exposed = {0};
     ps_intervals busy = {0};
     bool ok = ps_intervals_minus(&dev->communication, &dev->computing, &exposed) &&
-              ps_intervals_either(&dev->computing, &dev->communication, &busy);
+              ps_intervals_either(&dev->computing, &dev->communication, &busy) &&
+              ps_builder_expect_slices(d->b, dev->computing.n + dev->communication.n + exposed.n +
+                                                 2 * (busy.n + 1));
     if (ok) {
         put_derived_lane(d, dev, LANE_COMPUTING, &dev->computing);
         put_derived_lane(d, dev, LANE_COMMUNICATION, &dev->communication);
