@@ -1,6 +1,7 @@
 /** Rows of a data table from the server or from a table that is here, and the same as a file. */
 import { get, getText, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
+import { afterLanes } from "../model/lanes_first";
 import {
   choose,
   columnsOf,
@@ -58,6 +59,7 @@ const queryParams = (query: Query, filter: Record<string, FilterValue>): Params 
 export function remoteSource(path: string, params: Params, pick?: string): TableSource {
   let whole: Table | null = null;
   const reply = async (extra: Params, signal?: AbortSignal): Promise<Table> => {
+    await afterLanes();
     const got = await get<Table | Several>(path, { ...params, ...extra }, signal);
     if (!isSeveral(got)) {
       return got;

@@ -1,6 +1,7 @@
 /** The tools over the timeline: search, kinds of flows, filters of ranks and lanes, zoom. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { register } from "../model/commands";
+import { afterLanes } from "../model/lanes_first";
 import { get } from "../api/client";
 import { useAtom } from "../base/atom";
 import { grouped } from "../base/format";
@@ -190,9 +191,14 @@ function Flows() {
   const key = asked.join(",");
   useEffect(() => {
     const stop = new AbortController();
-    Promise.all(
-      asked.map((rank) => get<{ kinds: [string, number][] }>("flows/kinds", { rank }, stop.signal)),
-    )
+    afterLanes()
+      .then(() =>
+        Promise.all(
+          asked.map((rank) =>
+            get<{ kinds: [string, number][] }>("flows/kinds", { rank }, stop.signal),
+          ),
+        ),
+      )
       .then((replies) => {
         const sums = new Map<string, number>();
         replies

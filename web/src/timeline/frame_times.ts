@@ -1,5 +1,7 @@
 /** For benches and tests: how long frames took, and that there is something to see. */
 
+import { expectLanes, lanesSettled } from "../model/lanes_first";
+
 declare global {
   interface Window {
     /** How long each of the last frames took to draw, ms; and how many slices and densities the last one held. */
@@ -11,6 +13,12 @@ declare global {
 const MOST_FRAMES = 5000;
 let wasDrawn = false;
 
+export function noteTimeline(): void {
+  if (!wasDrawn) {
+    expectLanes();
+  }
+}
+
 export function noteFrame(ms: number, nDrawn: number): void {
   const frames = (window.pipescopeFrames ??= []);
   frames.push(ms);
@@ -21,5 +29,6 @@ export function noteFrame(ms: number, nDrawn: number): void {
   if (!wasDrawn && nDrawn > 0) {
     wasDrawn = true;
     performance.mark("first-lanes");
+    lanesSettled();
   }
 }

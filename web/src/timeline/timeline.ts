@@ -3,6 +3,7 @@
 import { get } from "../api/client";
 import type { Rank, Slice } from "../api/types";
 import { context, el, FONT } from "../base/dom";
+import { lanesSettled } from "../model/lanes_first";
 import { isDark, theme } from "../model/look";
 import { counts, query } from "../model/search";
 import { fail } from "../model/notices";
@@ -45,7 +46,7 @@ import { BasePainter, LABEL_FONT_PX } from "./draw_base";
 import { drawOver, flowsOnScreen, type DrawnFlow } from "./draw_over";
 import { distanceTo } from "./flow_shape";
 import { Flows } from "./flows";
-import { noteFrame } from "./frame_times";
+import { noteFrame, noteTimeline } from "./frame_times";
 import { HitFinder } from "./hit";
 import { TextWidths } from "./labels";
 import { nameTest } from "./matches";
@@ -106,6 +107,7 @@ export class Timeline {
       this.redrawLabels();
       this.redraw();
     });
+    noteTimeline();
     this.listen();
     this.watchSize();
     this.travel();
@@ -151,6 +153,7 @@ export class Timeline {
   }
 
   destroy(): void {
+    lanesSettled(); // nobody waits for them any more
     this.stops.forEach((stop) => stop());
     cancelAnimationFrame(this.frameId);
     this.data.stop();
