@@ -27,7 +27,7 @@ static ps_code flush_table_file(ps_sink *sink, ps_buf *text, const char *path, p
 
 /* Piece by piece. */
 static ps_code write_text(const ps_table *table, ps_table_part_fn *part, const char *path,
-                          ps_err *err) {
+                          bool is_of_many, ps_err *err) {
     ps_buf text = {0};
     ps_sink sink = {0};
     ps_code code = PS_OK;
@@ -41,6 +41,7 @@ static ps_code write_text(const ps_table *table, ps_table_part_fn *part, const c
         }
     } while (code == PS_OK && end < table->n_rows);
     code = code == PS_OK ? flush_table_file(&sink, &text, path, err) : code;
+    sink.is_of_many = is_of_many;
     code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
     ps_sink_abort(&sink);
     ps_buf_fini(&text);
@@ -51,8 +52,14 @@ static bool is_workbook(const ps_table_file *f) {
     return ps_ends_with(f->path, ".xlsx");
 }
 
+typedef struct table_files {
+    ps_table_file *files;
+    size_t n;
+} table_files;
+
 static void write_table_file(void *context, size_t i) {
-    ps_table_file *f = &((ps_table_file *)context)[i];
+    const table_files *all = context;
+    ps_table_file *f = &all->files[i];
     if (is_workbook(f)) {
         return;
     }
@@ -62,7 +69,7 @@ static void write_table_file(void *context, size_t i) {
     }
     ps_table_part_fn *part =
         ps_ends_with(f->path, ".json") ? ps_write_table_json_part : ps_write_table_csv_part;
-    f->code = write_text(f->tables[0], part, f->path, &f->err);
+    f->code = write_text(f->tables[0], part, f->path, all->n > PS_MANY_FILES, &f->err);
 }
 
 static void write_books(ps_table_file *files, size_t n, size_t n_books, size_t n_at_once) {
@@ -101,7 +108,8 @@ void ps_table_files_write(ps_table_file *files, size_t n, size_t n_threads) {
         files[i].code = PS_OK;
         n_books += is_workbook(&files[i]);
     }
-    ps_parallel(n_books < n ? n : 0, n_threads, write_table_file, files);
+    table_files all = {files, n};
+    ps_parallel(n_books < n ? n : 0, n_threads, write_table_file, &all);
     if (n_books > 0) {
         write_books(files, n, n_books, n_threads);
     }

@@ -34,7 +34,8 @@ typedef struct ps_table_file {
 
 /* Writes the kind of file that the end of each path names (.db, .xlsx, .json, else csv), whole or not at all: on `n_threads`
  * threads (0: one per processor), and workbooks then in as many child processes, for which no other thread may run
- * (base/child.h). The folders exist. */
+ * (base/child.h). The folders exist. Of more than PS_MANY_FILES, those that are text need not be on the disk when it returns. */
+enum { PS_MANY_FILES = 64 };
 void ps_table_files_write(ps_table_file *files, size_t n, size_t n_threads);
 
 #endif

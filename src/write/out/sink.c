@@ -107,7 +107,8 @@ ps_code ps_sink_commit(ps_sink *sink, ps_err *err) {
             code = fail_errno(err, shown, "cannot write");
         }
         if (code == PS_OK && sink->published.path != NULL) {
-            code = ps_publish_commit(&sink->published, PS_FLUSHED, err);
+            code = ps_publish_commit(&sink->published, sink->is_of_many ? PS_UNFLUSHED : PS_FLUSHED,
+                                     err);
         }
         ps_publish_abort(&sink->published);
     }

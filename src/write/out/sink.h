@@ -20,6 +20,8 @@ typedef struct ps_sink {
     ps_buf *buf;          /* of a buffer */
     char *path;           /* of a file, for messages */
     ps_publish published; /* empty when `path` is written in place */
+    bool
+        is_of_many; /* set by whoever opened it: one of hundreds of files of a run, which the system may write out later */
 } ps_sink;
 
 /* A file beside the one that `path` names (through symbolic links); commit renames it (base/publish.h). A device or pipe
