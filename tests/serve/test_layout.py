@@ -72,6 +72,15 @@ class Layout(serving.Case):
         self.assertEqual({p["rank"]: (p["tp"], p["dp"], p["pp"]) for p in places}, expected, order)
         self.assertEqual({p["rank"]: p["y"] for p in places}, {r: p[0] for r, p in stages.items()}, order)
 
+    def test_sizes_that_tables_refuse_have_no_places(self):
+        with serving.Server(self.job) as s:
+            for query, kinds in (("pp=%d&tp=%d&dp=%d" % (2 * PP, TP, DP), ["world-size"]), ("pp=5", ["world-size"]),
+                                 ("pp=%d&tp=%d&dp=%d" % (PP, TP, DP), [])):
+                mode = s.get("/api/mode?name=step_trace_time&table=ClusterStepTraceTime&" + query)
+                summary = s.get("/api/summary?" + query).json()
+                self.assertEqual(summary["problem_kinds"], kinds, summary["problems"])
+                self.assertEqual((mode.status == 200, "places" in summary), (kinds == [], kinds == []), query)
+
     def test_all_answers_are_one(self):
         with serving.Server(self.job) as s:
             self.check(s, "tp-cp-ep-dp-pp", [], "")

@@ -495,6 +495,11 @@ for (const [look, locale] of [
       "and not asked for",
     );
     await pp.fill("8");
+    await until(
+      async () => /does not divide the 4 ranks of the job/.test(await form()),
+      "so are sizes that are not those of the job",
+    );
+    await pp.fill("2");
     const algorithm = page.getByRole("combobox", { name: "Ranks numbered as in" });
     await algorithm.selectOption("vllm");
     await page.getByRole("spinbutton", { name: "TP", exact: true }).fill("2");
@@ -504,12 +509,19 @@ for (const [look, locale] of [
     );
     await page.getByRole("spinbutton", { name: "TP", exact: true }).fill("1");
     await algorithm.selectOption("megatron");
+    const dp = page.getByRole("spinbutton", { name: "DP", exact: true });
+    await dp.fill("2");
+    await until(
+      async () => !(await page.getByRole("button", { name: "Generate" }).isDisabled()),
+      "sizes that make the job",
+    );
     await page.getByRole("button", { name: "Generate" }).click();
     await until(
-      async () => /not what the profile says: PP 4 → 8/.test(await form()),
+      async () => /not what the profile says: PP 4 → 2/.test(await form()),
       "other sizes are said",
     );
     await pp.fill("4");
+    await dp.fill("1");
     await page.getByRole("button", { name: "Generate" }).click();
     await page.waitForFunction(() => location.hash.includes("sum.setup"));
     await page

@@ -37,7 +37,7 @@ export class Stage extends Viewer {
   static async open(browser, url, { width = 1280, height = 1400 } = {}) {
     const stage = await super.open(browser, url, { width, height });
     stage.lanes = new Map();
-    for (const rank of stage.ranks) {
+    for (const rank of stage.ranks.filter((r) => r.state === "ready")) {
       stage.lanes.set(rank.key, (await stage.api("lanes", { rank: rank.key })).nodes);
     }
     return stage;
@@ -109,7 +109,7 @@ export class Stage extends Viewer {
 
   /** A node of the lane tree of a rank; undefined: it has none. */
   node(key, test) {
-    return this.lanes.get(key).find(test);
+    return this.lanes.get(key)?.find(test);
   }
 
   /** All slices of a lane, by start. */
@@ -283,6 +283,41 @@ export class Stage extends Viewer {
   /** The curves over the rows, as they were drawn last. */
   curves() {
     return this.page.evaluate(() => window.drawnCurves);
+  }
+
+  /** What the capture has nothing of is named behind the bell, with what collects it. */
+  async saysMissing(part) {
+    const told = this.ranks[0].missing.find((m) => m.part === part);
+    assert.ok(told !== undefined, `${part} is missing`);
+    await this.page.locator(".bell").click();
+    await this.shows("dialog", told.what);
+    await this.shows("dialog", told.remedy);
+    await this.page.keyboard.press("Escape");
+    await this.page.locator("dialog").waitFor({ state: "detached" });
+  }
+
+  /** Another page, as the address would have it, once what it asks for is there. */
+  async open(tab, state = {}) {
+    const hash = new URLSearchParams({ tab, ...state }).toString();
+    await this.page.evaluate((h) => (location.hash = h), hash);
+    const slot = this.page.locator(`#page-${tab}`);
+    await slot.waitFor({ state: "visible" });
+    await this.idle(slot);
+    return slot;
+  }
+
+  /** Until nothing below it is worked out or asked for. */
+  async idle(slot) {
+    let still = 0;
+    await this.until(
+      async () => {
+        const busy = await slot.locator("[aria-busy=true]").count();
+        still = busy === 0 ? still + 1 : 0;
+        return busy;
+      },
+      () => still > 4,
+      "it is still busy",
+    );
   }
 
   /** The last rows of the table that is seen, once it is not busy. */

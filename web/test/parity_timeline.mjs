@@ -1,31 +1,11 @@
-// node parity_timeline.mjs CHROMIUM URL: what people do with the timeline of other viewers, one by one, on any capture. URL is what
-// `pipescope serve` prints. What a capture has nothing of is said to be skipped. PIPESCOPE_ITEM=TEXT runs only those that contain it;
-// PIPESCOPE_SHOTS=DIR keeps pictures of those that fail.
+// The items of the parity list that are about the timeline: what people do with the timeline of other viewers, one by one, on any capture.
 import assert from "node:assert/strict";
-import { launch } from "./page.mjs";
-import { Stage } from "./parity_page.mjs";
+import { calls, device, first, idOf, kernels, most, nodes, skip, v } from "./parity_stage.mjs";
 
-const [executablePath, url] = process.argv.slice(2);
-const browser = await launch(executablePath);
-const v = await Stage.open(browser, url);
-const first = v.ranks[0].key;
 const menuItem = (text) => v.page.locator(".tl-menu button", { hasText: text }).first();
-
-class Skip extends Error {}
-const skip = (why) => {
-  throw new Skip(why);
-};
 
 // --- what of the capture is used -------------------------------------------------------------------------------------
 
-const nodes = v.lanes.get(first);
-const most = (kind) =>
-  nodes.filter((n) => n.kind === kind && n.lane >= 0).sort((a, b) => b.slices - a.slices)[0];
-const device = most("device") ?? most("marks");
-const host = most("host");
-const idOf = (node) => `${first}|${node.id}`;
-const kernels = await v.slices(first, device.lane);
-const calls = await v.slices(first, host.lane);
 /** Long enough to be hit, in the first row, with more of the lane around it. */
 const kernel = kernels.filter((s) => s.row === 0).sort((a, b) => b.dur - a.dur)[0];
 const parentOf = (node) => nodes[node.parent];
@@ -103,8 +83,8 @@ const rankShown = () =>
     .locator(".tl-region:not(.tl-pins) .tl-row.tl-rank")
     .evaluateAll((all) => all.map((r) => r.getAttribute("data-id")));
 
-const ITEMS = {
-  "expand and collapse": async () => {
+export const TIMELINE = {
+  "1 expand and collapse": async () => {
     await v.look();
     const twist = v.listed(first).locator(".tl-twist");
     assert.equal(
@@ -128,7 +108,7 @@ const ITEMS = {
     );
   },
 
-  "expand all, collapse all": async () => {
+  "17 expand all, collapse all": async () => {
     await v.look();
     await v.page.locator(".tl-corner button[aria-label='Collapse all lanes']").click();
     await v.says((s) => s.all === "-", "all closed");
@@ -144,7 +124,7 @@ const ITEMS = {
     await v.says((s) => listOf(s.all).includes(`-${first}`), "those of one rank closed");
   },
 
-  "pin and unpin": async () => {
+  "2 pin and unpin": async () => {
     await v.look(opened);
     const row = await v.row(idOf(device));
     await row.hover();
@@ -156,25 +136,25 @@ const ITEMS = {
     await v.says((s) => s.pin === undefined, "no longer pinned");
   },
 
-  "pin the same group of all ranks": async () => {
+  "28 pin the same group of all ranks": async () => {
     const lane = most("comm") ?? device;
     const others = v.ranks.filter((r) => v.node(r.key, (n) => n.id === lane.id));
     await v.look(opened);
     await v.laneMenu(await v.row(idOf(lane)), "Pin this lane of all ranks");
     const { pin } = await v.says(
-      (s) => listOf(s.pin).length === others.length,
+      (s) => listOf(s.pin).length >= others.length,
       `${others.length} pinned`,
     );
-    assert.deepEqual(
-      new Set(listOf(pin).map((id) => id.split("|")[0])),
-      new Set(others.map((r) => r.key)),
-    );
+    // Members of the communicator have it under names of their own, too.
+    const of = listOf(pin).map((id) => id.split("|")[0]);
+    assert.equal(new Set(of).size, of.length, "one of each rank");
+    assert.ok(others.every((r) => of.includes(r.key)));
     await v.page.locator(".tl-pins .tl-row").first().click({ button: "right" });
     await v.choose("Unpin this lane of all ranks");
     await v.says((s) => s.pin === undefined, "none is pinned");
   },
 
-  "enter an offset": async () => {
+  "3 enter an offset": async () => {
     await v.look();
     await v.listed(first).hover();
     await v.listed(first).locator("button[aria-label='Time offset']").click();
@@ -192,7 +172,7 @@ const ITEMS = {
     await v.says((s) => s.off === undefined, "all are where they were");
   },
 
-  "a click shows the details of a slice": async () => {
+  "4 a click shows the details of a slice": async () => {
     await v.click(kernel);
     const told = await v.api("slice", { rank: first, slice: kernel.slice });
     const text = await v.until(
@@ -207,7 +187,7 @@ const ITEMS = {
     }
   },
 
-  "a box lists its slices": async () => {
+  "5 a box lists its slices": async () => {
     await closeUp();
     await boxOver(device, 0.2, 0.7);
     const box = await boxed(0.2, 0.7);
@@ -236,7 +216,7 @@ const ITEMS = {
     assert.ok((await v.table(".slice-list", 1)).length > 1, "every slice of that name");
   },
 
-  "statistics load": async () => {
+  "6 statistics load": async () => {
     await v.look();
     await v.below("System View");
     const views = (await v.api("views")).views.filter(
@@ -260,15 +240,18 @@ const ITEMS = {
         shown++;
       }
     }
-    assert.ok(shown >= 3, `${shown} views have rows`);
+    assert.ok(shown >= (v.ranks[0].has.includes("device") ? 3 : 1), `${shown} views have rows`);
   },
 
-  "advice loads": async () => {
+  "6 advice loads": async () => {
     await v.look();
     await v.below("System View");
     await v.page.locator(".system [role=tab]", { hasText: "dvice" }).first().click();
     const told = await v.api("view", { name: "advice", rank: first });
-    assert.ok(told.rows.length > 0);
+    if (told.rows.length === 0) {
+      await v.shows(".system", "Nothing stands out");
+      skip("nothing to advise");
+    }
     const rows = await v.table(".system");
     const title = told.columns.findIndex((c) => c[0] === "title");
     assert.ok(
@@ -277,7 +260,7 @@ const ITEMS = {
     );
   },
 
-  search: async () => {
+  "7 search": async () => {
     await v.look();
     const text = kernel.name.slice(0, 100);
     await v.find(text);
@@ -299,7 +282,7 @@ const ITEMS = {
     assert.ok((await v.table(".find")).length > 1, "the list of all");
   },
 
-  "deep search: values of arguments": async () => {
+  "7 deep search: values of arguments": async () => {
     let found = null;
     for (const ref of [kernel, ...kernels.slice(0, 5), ...calls.slice(0, 20)]) {
       const { args } = await v.api("slice", { rank: first, slice: ref.slice });
@@ -315,7 +298,9 @@ const ITEMS = {
         break;
       }
     }
-    assert.ok(found !== null, "a value that no name holds");
+    if (found === null) {
+      skip("no argument has a value of its own");
+    }
     await v.look();
     await v.page.locator(".search input").fill(found.value);
     await v.until(
@@ -342,7 +327,7 @@ const ITEMS = {
     await v.page.evaluate(() => document.activeElement.blur());
   },
 
-  "rank filter": async () => {
+  "9 rank filter": async () => {
     if (v.ranks.length < 2) {
       skip("one rank");
     }
@@ -359,7 +344,7 @@ const ITEMS = {
     await v.until(rankShown, (keys) => keys.length === 1 && keys[0] === v.ranks[1].key, "its row");
   },
 
-  "lane filter": async () => {
+  "10 lane filter": async () => {
     await v.look(opened);
     await v.page.locator(".tools button[aria-label='Lanes']").click();
     await v.page.locator(".menu-box").getByText("None", { exact: true }).click();
@@ -375,11 +360,12 @@ const ITEMS = {
       .check();
     await v.page.keyboard.press("Escape");
     await v.says((s) => s.lanes === `=${escaped(device.name)}`, "lanes of one name are left");
-    await v.listed(idOf(device)).waitFor();
-    assert.equal(await v.listed(idOf(host)).count(), 0, "others are not there");
+    await v.row(idOf(device));
+    const other = nodes.find((n) => n.lane >= 0 && n.name !== device.name);
+    assert.equal(await v.listed(idOf(other)).count(), 0, "others are not there");
   },
 
-  "zoom and reset with the tools": async () => {
+  "11 zoom and reset with the tools": async () => {
     await v.look();
     await v.page.locator(".tools button[aria-label='Zoom in']").click();
     const once = windowOf(await v.says((s) => s.w !== undefined, "zoomed"));
@@ -391,7 +377,7 @@ const ITEMS = {
     await v.says((s) => s.w === undefined, "everything");
   },
 
-  "two flags and the marker list": async () => {
+  "12 two flags and the marker list": async () => {
     await v.look();
     const plot = await v.page.locator(".tl-over").boundingBox();
     await v.page.mouse.click(plot.x + plot.width * 0.3, plot.y - 8);
@@ -410,7 +396,7 @@ const ITEMS = {
     await v.says((s) => s.mark === undefined, "none");
   },
 
-  "k marks a place, K takes it away; of a box a region": async () => {
+  "23 k marks a place, K takes it away; of a box a region": async () => {
     await closeUp();
     const plot = await v.page.locator(".tl-over").boundingBox();
     await v.page.mouse.move(plot.x + plot.width * 0.45, plot.y + plot.height - 30);
@@ -426,7 +412,7 @@ const ITEMS = {
     await v.says((s) => s.mark === undefined, "and gone");
   },
 
-  "add a marker by the menu, name it by a double click": async () => {
+  "13 add a marker by the menu, name it by a double click": async () => {
     await v.look();
     const plot = await v.page.locator(".tl-over").boundingBox();
     const header = await v.listed(first).boundingBox();
@@ -439,7 +425,7 @@ const ITEMS = {
     await v.says((s) => /\/named$/.test(s.mark), "its name");
   },
 
-  "fit to screen": async () => {
+  "14 fit to screen": async () => {
     await v.menuOf(kernel);
     await v.choose("Fit the slice to the screen");
     const { span, from } = windowOf(
@@ -451,7 +437,7 @@ const ITEMS = {
     assert.ok(from <= kernel.start && from + span >= kernel.start + kernel.dur, "all of it");
   },
 
-  "zoom by the menu, undo, reset": async () => {
+  "19 zoom by the menu, undo, reset": async () => {
     await v.click(kernel);
     await v.press("m");
     await v.says((s) => s.box !== undefined, "M frames it");
@@ -470,7 +456,7 @@ const ITEMS = {
     await v.says((s) => s.w === undefined, "everything");
   },
 
-  "from a communication operator to Communication": async () => {
+  "15 from a communication operator to Communication": async () => {
     const lane = most("comm");
     const ref =
       lane !== undefined
@@ -479,7 +465,7 @@ const ITEMS = {
             (r) => r.kind === "communication-kernel",
           );
     if (ref === undefined) {
-      skip("no communication operator");
+      skip("communication of marks of the host");
     }
     await v.menuOf(ref);
     await menuItem("Find in Communication").waitFor();
@@ -495,7 +481,7 @@ const ITEMS = {
     await v.page.locator(".tl-over").waitFor();
   },
 
-  "hide one, its siblings, a parent with its children": async () => {
+  "16 hide one, its siblings, a parent with its children": async () => {
     await v.look(opened);
     await v.laneMenu(await v.row(idOf(children[0])), "Hide");
     await v.says((s) => listOf(s.hide).join() === idOf(children[0]), "one is hidden");
@@ -518,7 +504,7 @@ const ITEMS = {
     assert.equal(await v.listed(idOf(children[0])).count(), 0, "and what is below it");
   },
 
-  "show in Events View": async () => {
+  "18 show in Events View": async () => {
     await v.look(opened);
     await v.laneMenu(await v.row(idOf(device)), "Show in Events View");
     await v.shows(".bottom-body .table", device.name);
@@ -542,10 +528,11 @@ const ITEMS = {
     await v.says((s) => s.span === undefined && s.events !== undefined, "of the whole recording");
   },
 
-  "hide Python stacks": async () => {
+  "20 hide Python stacks": async () => {
     const python = nodes.find((n) => n.kind === "python");
     if (python === undefined) {
-      skip("no Python stacks in this capture");
+      await v.saysMissing("python");
+      skip("no Python stacks");
     }
     await v.look(opened);
     await v.row(idOf(python));
@@ -555,7 +542,7 @@ const ITEMS = {
     await v.says((s) => s.hide === undefined, "shown");
   },
 
-  "W, A, S, D": async () => {
+  "21 W, A, S, D": async () => {
     await closeUp();
     const plot = await v.page.locator(".tl-over").boundingBox();
     await v.page.mouse.move(plot.x + plot.width / 2, plot.y + plot.height - 30);
@@ -573,7 +560,7 @@ const ITEMS = {
     await v.says((s) => near(windowOf(s).span, at.span), "S zooms out");
   },
 
-  "Q opens and closes the lower panel": async () => {
+  "22 Q opens and closes the lower panel": async () => {
     await v.look();
     await v.press("q");
     await v.says((s) => s.bottom === "0", "closed");
@@ -582,7 +569,7 @@ const ITEMS = {
     await v.page.locator(".bottom-body").waitFor();
   },
 
-  "Shift+Z zooms to the box": async () => {
+  "24 Shift+Z zooms to the box": async () => {
     await closeUp();
     await boxOver(device, 0.3, 0.6);
     const box = await boxed(0.3, 0.6);
@@ -593,7 +580,7 @@ const ITEMS = {
     );
   },
 
-  "Alt+drag zooms, Backspace undoes, Ctrl+0 shows everything": async () => {
+  "25 Alt+drag zooms, Backspace undoes, Ctrl+0 shows everything": async () => {
     await closeUp();
     const at = windowOf(await v.said());
     await boxOver(device, 0.3, 0.5, ["Alt"]);
@@ -607,13 +594,13 @@ const ITEMS = {
     await v.says((s) => s.w === undefined, "everything");
   },
 
-  "memory counters": async () => {
+  "26 memory counters": async () => {
     const memory = nodes.find(
       (n) => n.kind === "counter" && /APP\/(HBM|Memory)$|mem.*reserved/i.test(n.id) && n.slices > 1,
     );
     if (memory === undefined) {
-      assert.ok(!v.ranks[0].has.includes("counters"), "counters of memory are among the counters");
-      skip("no counters in this capture");
+      await v.saysMissing("counters");
+      skip("no counters");
     }
     const id = idOf(memory);
     await v.look({ pin: escaped(id), ranks: `=${first}` });
@@ -648,7 +635,7 @@ const ITEMS = {
     await v.page.locator(`.tl-row[data-id="${idOf(idle[0])}"]`).waitFor();
   },
 
-  "a locked box stays when a slice is clicked": async () => {
+  "27 a locked box stays when a slice is clicked": async () => {
     await closeUp();
     await boxOver(device, 0.2, 0.7);
     const box = await boxed(0.2, 0.7);
@@ -666,10 +653,14 @@ const ITEMS = {
     await v.says((s) => s.lock === undefined && s.box === box, "unlocked");
   },
 
-  "link lines of a host and of a device operator": async () => {
+  "8 link lines of a host and of a device operator": async () => {
     const kinds = (await v.api("flows/kinds", { rank: first })).kinds
       .map(([kind]) => kind)
       .filter((k) => !["send-recv", "collective", "fwdbwd", "async_task_queue"].includes(k));
+    if (kinds.length === 0) {
+      await v.saysMissing("flows");
+      skip("no launches");
+    }
     const told = await v.api("flows/window", { rank: first, kind: kinds[0], limit: 50 });
     assert.ok(told.flows.length > 0);
     const [from, to] = told.flows[Math.floor(told.flows.length / 2)];
@@ -686,68 +677,4 @@ const ITEMS = {
       await v.page.locator(".detail .ref", { hasText: link.ref.name }).first().waitFor();
     }
   },
-
-  "curves: drag to zoom, right button one zoom back": async () => {
-    await v.goto("&tab=memory");
-    const curves = v.page.locator("#page-memory .curves").first();
-    const empty = v.page.locator("#page-memory .empty").first();
-    await curves.or(empty).first().waitFor();
-    if ((await curves.count()) === 0) {
-      throw new Skip("no memory in the capture");
-    }
-    const { x, y, width } = await curves.boundingBox();
-    const zoom = async (from, to) => {
-      const before = v.page.url();
-      await v.drag([x + width * from, y + 80], [x + width * to, y + 80]);
-      await v.page.waitForFunction((was) => location.href !== was, before);
-      return (await v.state("mem")).span;
-    };
-    const back = async (span, what) => {
-      await curves.click({ button: "right", position: { x: width / 2, y: 80 } });
-      await v.until(
-        async () => (await v.state("mem")).span,
-        (now) => now === span,
-        what,
-      );
-    };
-    const first = await zoom(0.2, 0.8);
-    assert.notEqual(await zoom(0.3, 0.6), first);
-    await back(first, "one zoom back");
-    await back(undefined, "everything");
-    await v.goto("&tab=timeline");
-  },
 };
-
-let failed = 0;
-const only = process.env.PIPESCOPE_ITEM;
-let n = 0;
-for (const [name, run] of Object.entries(ITEMS)) {
-  n++;
-  if (only !== undefined && !name.includes(only)) {
-    continue;
-  }
-  try {
-    await run();
-    // What a capture has nothing of is answered with 409 and a sentence, which the browser tells of.
-    assert.deepEqual(
-      v.faults.filter((f) => !/409 \(Conflict\)/.test(f)),
-      [],
-      "nothing went wrong in the page",
-    );
-    console.log(`ok ${n} - ${name}`);
-  } catch (error) {
-    if (error instanceof Skip) {
-      console.log(`ok ${n} - ${name} # skipped: ${error.message}`);
-    } else {
-      failed++;
-      await v.shot(`parity-${n}`);
-      console.log(
-        `not ok ${n} - ${name}\n${String(error.stack).split("\n").slice(0, 9).join("\n")}\n${v.faults.join("\n")}`,
-      );
-      v.faults.length = 0;
-      await v.goto();
-    }
-  }
-}
-await browser.close();
-process.exitCode = failed > 0 ? 1 : 0;

@@ -92,8 +92,8 @@ static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err)
     return code;
 }
 
-/* Those of the capture must make its job, and place its ranks as their groups do: one more sentence in `out` where they do
- * not. */
+/* Sizes that are given must be ones that tables and charts take. Those of the capture must make its job, and place its ranks as their
+ * groups do. One more sentence in `out` where they do not. */
 static size_t check_collected(const asked *a, ps_layout_problem *out) {
     const ps_layout_dims *given = &a->given;
     int64_t n = ps_layout_ranks(a->layout, &a->sizes);
@@ -107,6 +107,13 @@ static size_t check_collected(const asked *a, ps_layout_problem *out) {
                               "采集数据中的并行规模得出 %" PRId64
                               " 个 rank，而其 world_size 为 %" PRId64 "：请给出它们"),
                        n, a->world_size);
+        return 1;
+    }
+    const ps_layout_dims *d = &a->sizes;
+    ps_layout_sizes own = {.tp = given->tp, .cp = given->cp, .dp = given->dp, .pp = given->pp, .world = a->world_size};
+    ps_layout_sizes known = {.tp = d->tp, .cp = d->cp, .dp = d->dp, .pp = d->pp};
+    if (is_own && ps_layout_contradicts(a->lang, a->layout, &own, &known, a->n_ranks, out->text)) {
+        out->kind = "world-size";
         return 1;
     }
     out->kind = "groups";
@@ -259,7 +266,7 @@ static void answer_summary_reply(const ps_request *q, ps_reply *r) {
         return;
     }
     size_t n = ps_layout_check(a.lang, a.layout, &a.sizes, a.n_ranks, problems);
-    n += n < PS_LAYOUT_PROBLEMS ? check_collected(&a, &problems[n]) : 0;
+    n += n == 0 ? check_collected(&a, &problems[n]) : 0;
     ps_json w = ps_json_to(&r->body);
     ps_json *j = &w;
     ps_json_object(j);

@@ -3,7 +3,8 @@ import { useMemo, useState } from "preact/hooks";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
-import { ranks } from "../model/session";
+import { firstCapture } from "../model/captures";
+import { ranks, session } from "../model/session";
 import { Segments, Select, useRank } from "../panels/form";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { t } from "../words";
@@ -35,7 +36,7 @@ import {
 } from "./summary_model";
 import { change, state, TOPS } from "./summary_state";
 import { Where } from "./where";
-import { filterOf, type Groups, type Spot } from "./where_model";
+import { filterOf, unplaced, type Groups, type Spot } from "./where_model";
 
 interface BaseSteps {
   steps: Table;
@@ -56,8 +57,14 @@ interface OverviewProps {
 }
 
 export function Overview(p: OverviewProps) {
-  const { steps, own, carried, places, spots, groups } = p;
+  const { steps, own, carried, places, groups } = p;
   const now = useAtom(state);
+  const cluster = firstCapture(useAtom(session));
+  const known = useAtom(ranks).filter((r) => r.cluster === cluster);
+  const spots = useMemo(
+    () => p.spots ?? unplaced(known.map((r) => ({ rank: String(r.rank), key: r.key }))),
+    [p.spots, known.length],
+  );
   const shown = useShown(steps, p.more, spots);
   const [rank, setRank] = useState<string | null>(null);
   const { setup, fold } = now;
@@ -83,6 +90,7 @@ export function Overview(p: OverviewProps) {
           steps={shown.names}
           step={shown.step}
           spots={spots}
+          isArranged={p.spots !== null}
           groups={groups}
           folded={setup === null ? [] : FOLDED[fold]}
           details={setRank}
@@ -179,7 +187,7 @@ interface Shown {
   ranks: Entry[];
 }
 
-function useShown(steps: Table, more: Beside, spots: Spot[] | null): Shown {
+function useShown(steps: Table, more: Beside, spots: Spot[]): Shown {
   const now = useAtom(state);
   const entries = useMemo(() => entriesOf(steps, more), [steps, more]);
   const names = choicesOf(steps, "step");
@@ -188,7 +196,7 @@ function useShown(steps: Table, more: Beside, spots: Spot[] | null): Shown {
   const ofRanks = all.filter((e) => e.type === "rank");
   const stages = ofRanks.map((e) => e.pp).filter((p): p is number => p !== null);
   const accepts = filterOf(now.where) ?? (() => true);
-  const spotOf = new Map((spots ?? []).map((s) => [s.rank, s]));
+  const spotOf = new Map(spots.map((s) => [s.rank, s]));
   const isIn = (e: Entry): boolean => {
     const spot = spotOf.get(e.index);
     return (

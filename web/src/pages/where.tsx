@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, exact, percent, significant, unitFor } from "../base/time";
-import { ranks as known, tab } from "../model/session";
+import { tab } from "../model/session";
 import { groupInCommunication } from "../model/timeline";
 import { useScale } from "../panels/chart_heat";
 import { useColours, type Hit } from "../panels/drawing";
@@ -26,7 +26,6 @@ import {
   metricOf,
   METRICS,
   placeText,
-  unplaced,
   worstStep,
   type Dimension,
   type Figures,
@@ -41,8 +40,9 @@ export interface WhereProps {
   /** Those that may be chosen; and which is, null: all. */
   steps: string[];
   step: string | null;
-  /** null: nobody knows how the ranks are arranged. */
-  spots: Spot[] | null;
+  spots: Spot[];
+  /** Else the spots are by numbers alone. */
+  isArranged: boolean;
   groups: Groups;
   /** Dimensions that are folded into one box. */
   folded: readonly Dimension[];
@@ -117,11 +117,7 @@ export function Where(p: WhereProps) {
   const now = useAtom(state);
   const metric = now.metric !== "" ? now.metric : metricAtFirst(p.entries);
   const told = useFigures(metric, p.entries, p.step);
-  const all = useAtom(known);
-  const spots = useMemo(
-    () => p.spots ?? unplaced(all.map((r) => ({ rank: String(r.rank), key: r.key }))),
-    [p.spots, all.length],
-  );
+  const { spots } = p;
   const accepts = filterOf(now.where);
   const boxes = useMemo(
     () => boxesOf(spots, told.figures, p.folded, accepts ?? (() => true)),
@@ -138,11 +134,11 @@ export function Where(p: WhereProps) {
         kinds={dimensionsOf(spots).filter((d) => p.groups[d] !== undefined)}
         isWrong={accepts === null}
       />
-      {p.spots === null && <p class="quiet">{t("where.unplaced")}</p>}
+      {!p.isArranged && <p class="quiet">{t("where.unplaced")}</p>}
       {told.error !== null ? (
         <Failed error={told.error} retry={told.retry} />
       ) : (
-        <Plot {...p} told={told} spots={spots} boxes={boxes} />
+        <Plot {...p} told={told} boxes={boxes} />
       )}
     </section>
   );
@@ -213,7 +209,7 @@ function Choosing({ metric, kinds, isWrong }: ChoosingProps) {
   );
 }
 
-type PlotProps = WhereProps & { told: Told; spots: Spot[]; boxes: Box[] };
+type PlotProps = WhereProps & { told: Told; boxes: Box[] };
 
 function Plot(p: PlotProps) {
   const now = useAtom(state);

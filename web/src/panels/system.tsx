@@ -109,6 +109,7 @@ export function SystemView() {
             title={viewTitle(view)}
             rank={rank.key}
             urlKey={`system ${view.name}`}
+            {...(view.name === "advice" ? { empty: <Empty title={t("findings.none")} /> } : {})}
             {...(leaves !== undefined && view.name === "overall"
               ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf }
               : {})}
