@@ -145,7 +145,8 @@ ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, const ps_mode
 
 const ps_table *ps_modes_table(const ps_modes *m, const char *name) {
     for (size_t a = 0; a < m->run->n_analyses; a++) {
-        for (size_t i = 0; i < m->run->results[a].n_tables; i++) {
+        bool is_any = m->run->n_took_part[a] > 0; /* else its empty tables are no answer */
+        for (size_t i = 0; is_any && i < m->run->results[a].n_tables; i++) {
             const ps_table *t = m->run->results[a].tables[i];
             if (t->home == PS_HOME_CLUSTER && t->made == NULL && strcmp(t->name, name) == 0) {
                 return t;

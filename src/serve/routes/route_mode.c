@@ -32,6 +32,12 @@ static const ps_analysis *find_mode(ps_reply *r, const char *name, bool has_base
     return a;
 }
 
+/* Those of single ranks may have the same name; files are named by the rank, and nothing but files holds them. */
+static bool is_of_all_ranks(const ps_table *t) {
+    return t->home == PS_HOME_CLUSTER && t->made == NULL &&
+           (t->to == 0 || (t->to & (PS_TO_DB | PS_TO_SCREEN | PS_TO_PROGRAM)) != 0);
+}
+
 static void put_result(const ps_request *q, ps_reply *r, ps_lang lang, const ps_modes *m) {
     const ps_result *result = &m->run->results[m->run->n_analyses - 1];
     const ps_table **tables = ps_calloc(result->n_tables + 1, sizeof *tables);
@@ -44,7 +50,7 @@ static void put_result(const ps_request *q, ps_reply *r, ps_lang lang, const ps_
         return;
     }
     for (size_t i = 0; i < result->n_tables; i++) {
-        if (result->tables[i]->home == PS_HOME_CLUSTER && result->tables[i]->made == NULL) {
+        if (is_of_all_ranks(result->tables[i])) {
             tables[n++] = result->tables[i];
         } else {
             n_ranks++;
