@@ -110,7 +110,8 @@ static size_t check_collected(const asked *a, ps_layout_problem *out) {
         return 1;
     }
     const ps_layout_dims *d = &a->sizes;
-    ps_layout_sizes own = {.tp = given->tp, .cp = given->cp, .dp = given->dp, .pp = given->pp, .world = a->world_size};
+    ps_layout_sizes own = {
+        .tp = given->tp, .cp = given->cp, .dp = given->dp, .pp = given->pp, .world = a->world_size};
     ps_layout_sizes known = {.tp = d->tp, .cp = d->cp, .dp = d->dp, .pp = d->pp};
     if (is_own && ps_layout_contradicts(a->lang, a->layout, &own, &known, a->n_ranks, out->text)) {
         out->kind = "world-size";
