@@ -38,6 +38,9 @@ test("ticks are round, apart, and written without loss", () => {
   const close = axisFor(10, 1000, 5e9); // far from the origin, 10 us in all
   assert.equal(close.stepNs, 1000);
   assert.notEqual(tickText(5e9, close), tickText(5e9 + close.stepNs, close));
+  const later = axisFor(300, 1000, 100_500_000); // 300 us in all, at 100 ms: no "100400 µs"
+  assert.equal(later.unit.name, "ms");
+  assert.equal(tickText(100_400_000, later), "100.40");
 });
 
 test("labels: the first text that fits, in two lines where there is room for them", () => {
