@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "query/comm_tables.h"
 #include "run/run_pipeline.h"
+#include "run/run_whatif.h"
 #include "write/chart/chart_json.h"
 
 const ps_mode_table ps_mode_tables[] = {
@@ -15,8 +16,9 @@ const ps_mode_table ps_mode_tables[] = {
 #undef X
     {NULL, NULL, NULL, NULL, NULL}};
 
-/* No modes of `cluster`: the chart of mode_tables.def, the analyses of a report, and what is no analysis of its own. */
+/* Not, or not alone, modes of `cluster`: the chart of mode_tables.def, what if, the analyses of a report, and what is no analysis of its own. */
 #define CHART "chart"
+#define WHATIF "whatif"
 #define REPORT "report"
 #define COMM "comm"
 
@@ -79,6 +81,9 @@ bool ps_job_was_asked(const struct ps_job_tables *job, size_t i) {
 static ps_run *run_mode(ps_sql_context *c, const char *mode, ps_err *err) {
     if (strcmp(mode, CHART) == 0) {
         return ps_run_pipeline(c->cluster, &c->opts, err);
+    }
+    if (strcmp(mode, WHATIF) == 0) { /* of timelines of workers, else of the chart */
+        return ps_run_whatif(c->cluster, &c->opts, err);
     }
     const ps_analysis *analyses[PS_REPORT_MAKERS + 1] = {ps_analysis_find(mode)};
     size_t n = 1;
