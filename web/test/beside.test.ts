@@ -108,10 +108,11 @@ void test("what is hidden at first, and what columns are called", () => {
   assert.equal(columnWord("calls base"), "Calls base");
 });
 
-void test("a difference of nothing has no sign", () => {
+void test("a difference of nothing is 0, one of next to nothing says so", () => {
   const shown = shownAs("share difference", "real", "%", false, []);
-  assert.equal(valueText(-0.0004, shown), "0.0");
-  assert.equal(valueText(-0.04, shown), "0.0");
+  assert.equal(valueText(0, shown), "0");
+  assert.equal(valueText(-0, shown), "0");
+  assert.equal(valueText(-0.04, shown), ">\u22120.1");
   assert.equal(valueText(-0.06, shown), "\u22120.1");
 });
 

@@ -15,7 +15,15 @@ import { formatHash, idsOf, keysOf, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
 import { Atom } from "../src/base/atom";
 import { lowerUnless, notices, notify } from "../src/model/notices";
-import { bytesText, exactText, parseRange, shownAs, valueText } from "../src/base/format";
+import {
+  bytesText,
+  exactText,
+  parseRange,
+  restAfter,
+  shownAs,
+  valueText,
+  withDigits,
+} from "../src/base/format";
 import { duration } from "../src/base/time";
 import { SvgPen, ticksOf } from "../src/base/pen";
 import {
@@ -62,15 +70,57 @@ import { cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") =>
   shownAs(name, type, "ns", false, values);
 
+/** As they stand under one another. */
+const column = (values: number[], unit = "ns", type: "int" | "real" = "int") => {
+  const shown = shownAs("total", type, unit, false, values);
+  return values.map((v) => valueText(v, shown));
+};
+
+test("one number of decimals to a column; what is too small for it is said as that, nothing is 0", () => {
+  assert.deepEqual(column([412_300_000, 90_000_000, 8, 0]), ["412.3", "90.0", "<0.1", "0"]);
+  assert.deepEqual(column([90_040_000, 90_000_000, 85_100_000]), ["90.0", "90.0", "85.1"]);
+  assert.deepEqual(column([12_000_000, 3_000_000, 2_500_000, -8]), [
+    "12.00",
+    "3.00",
+    "2.50",
+    ">\u22120.01",
+  ]);
+  assert.deepEqual(column([0.0123, 0.5, 8e-6, 0], "", "real"), ["0.012", "0.500", "<0.001", "0"]);
+  assert.deepEqual(column([1.2e-5, 4e-6], "", "real"), ["0.0000120", "0.0000040"], "all of it");
+  assert.deepEqual(column([16, 8, 1500], "", "real"), ["16", "8", "1500"], "whole numbers");
+  assert.deepEqual(column([8, 1200, 900], "bytes"), ["8", "1200", "900"], "no parts of a byte");
+  assert.deepEqual(column([1_250, 730, 90], "ns"), ["1250", "730", "90"], "nor of a ns");
+});
+
+test("values that differ by little have the digits to tell them apart", () => {
+  assert.deepEqual(column([85_001_000, 85_020_000]), ["85.001", "85.020"]);
+  assert.deepEqual(column([18.2, 18.21, 18.3], "GB/s", "real"), ["18.20", "18.21", "18.30"]);
+});
+
+test("rows that come later may ask for more digits, never for fewer or another unit", () => {
+  const shown = ns([412_300_000, 390_000_000]);
+  assert.equal(valueText(400_000, shown), "<1");
+  const more = withDigits(shown, [400_000, 250_000]);
+  assert.deepEqual([more.unit, valueText(400_000, more)], ["ms", "0.400"]);
+  assert.equal(withDigits(more, [412_300_000]), more);
+});
+
+test("a 0 stands where the digits before the point of others do", () => {
+  const shown = ns([12_400_000, 3_000_000]);
+  assert.equal(restAfter("0", shown), ".0");
+  assert.equal(restAfter("3.0", shown), "");
+  assert.equal(restAfter("\u2013", shown), "");
+});
+
 test("one unit to a column, three digits, all of them on hover", () => {
   const shown = ns([12_400_000, 3_000_000, 800_000]);
   assert.equal(shown.unit, "ms");
-  assert.equal(valueText(12_412_345, shown), "12.4");
-  assert.equal(valueText(812_000, shown), "0.812");
+  assert.equal(valueText(12_412_345, shown), "12.41");
+  assert.equal(valueText(812_000, shown), "0.81");
   assert.equal(valueText(0, shown), "0");
   assert.equal(valueText(null, shown), "–");
   assert.equal(exactText(12_412_345, shown, "ns"), "12\u2009412\u2009345 ns");
-  assert.equal(valueText(98_765_432_100, shown), "98\u2009765");
+  assert.equal(valueText(98_765_432_100, shown), "98\u2009765.43");
   assert.equal(ns([396_199_000, 7_000, 5_000, 3_000]).unit, "ms", "the largest stays readable");
   assert.equal(ns([96_199_000, 7_000, 5_000, 3_000]).unit, "µs");
 });

@@ -1,4 +1,4 @@
-/** Values of tables as people read them: one unit to a column, three significant digits, the exact value on hover. */
+/** Values of tables as people read them: one unit and one number of decimals to a column, the exact value on hover. */
 import { significant, withHyphen, withMinus } from "./time";
 
 export type Kind =
@@ -13,8 +13,10 @@ export interface Shown {
   per: number;
   /** Of its own unit in ns or bytes; 0: neither. */
   base: number;
-  /** null: three significant digits. */
+  /** Behind the point of every value, so that points stand under one another. null: as many as the value has. */
   decimals: number | null;
+  /** A value that is not 0 has no more decimals than that. */
+  mostDecimals: number;
 }
 
 interface Step {
@@ -95,72 +97,110 @@ function stepFor(steps: Step[], values: number[], base: number): Step {
   return steps[at];
 }
 
-/** `sample`: values of the column that are known; the unit is the one that suits their middle. */
+/** Of a column of a table. `sample`: values that its unit suits, of the column and of those that are read against it; the unit is the one
+ * that suits their middle, so that most rows are read without counting zeros, unless it makes the largest too wide. Digits suit `own`,
+ * the values of the column alone. */
 export function shownAs(
   name: string,
   type: "int" | "real" | "text",
   unit: string,
   exact: boolean,
   sample: number[],
+  own: number[] = sample,
 ): Shown {
+  const shown = (kind: Kind, decimals: number | null, rest: Partial<Shown> = {}): Shown => ({
+    kind,
+    unit,
+    per: 1,
+    base: 0,
+    decimals,
+    mostDecimals: decimals ?? Infinity,
+    ...rest,
+  });
+  const scaled = (kind: Kind, step: Step, base: number): Shown => {
+    const per = step.size / base;
+    const mostDecimals = type === "int" ? Math.round(Math.log10(per)) : Infinity;
+    return withDigits(shown(kind, 0, { unit: step.unit, per, base, mostDecimals }), own);
+  };
   if (type === "text") {
-    return { kind: "text", unit, per: 1, base: 0, decimals: null };
+    return shown("text", null);
   }
   if (unit === "%") {
-    return { kind: "percent", unit, per: 1, base: 0, decimals: 1 };
-  }
-  if (exact && (type === "int" || isInstant(name))) {
-    return {
-      kind: "plain",
-      unit,
-      per: 1,
-      base: IN_NS[unit] ?? 0,
-      decimals: type === "int" ? 0 : null,
-    };
+    return shown("percent", 1);
   }
   const ns = IN_NS[unit];
+  if (exact && (type === "int" || isInstant(name))) {
+    return shown("plain", type === "int" ? 0 : null, { base: ns ?? 0 });
+  }
+  if (ns !== undefined && isInstant(name)) {
+    const step = stepFor(TIMES, [Math.max(0, ...sample.map(Math.abs))], ns);
+    const decimals = Math.min(6, Math.round(Math.log10(step.size)));
+    return shown("instant", decimals, { unit: step.unit, per: step.size / ns, base: ns });
+  }
   if (ns !== undefined) {
-    const instant = isInstant(name);
-    const most = instant ? [Math.max(0, ...sample.map(Math.abs))] : sample;
-    const step = stepFor(TIMES, most, ns);
-    const per = step.size / ns;
-    return instant
-      ? {
-          kind: "instant",
-          unit: step.unit,
-          per,
-          base: ns,
-          decimals: Math.min(6, Math.round(Math.log10(step.size))),
-        }
-      : {
-          kind: "time",
-          unit: step.unit,
-          per,
-          base: ns,
-          decimals: step.size === 1 && type === "int" ? 0 : null,
-        };
+    return scaled("time", stepFor(TIMES, sample, ns), ns);
   }
   const bytes = IN_BYTES[unit];
   if (bytes !== undefined) {
-    const step = stepFor(bytes === 1 ? SIZES : LINK_SIZES, sample, bytes);
-    return {
-      kind: "bytes",
-      unit: step.unit,
-      per: step.size / bytes,
-      base: bytes,
-      decimals: step.size === 1 ? 0 : null,
-    };
+    return scaled("bytes", stepFor(bytes === 1 ? SIZES : LINK_SIZES, sample, bytes), bytes);
   }
   if (type === "int") {
-    return {
-      kind: unit === "" && isIdentifier(name) ? "plain" : "count",
-      unit,
-      per: 1,
-      base: 0,
-      decimals: 0,
-    };
+    return shown(unit === "" && isIdentifier(name) ? "plain" : "count", 0);
   }
-  return { kind: "measure", unit, per: 1, base: 0, decimals: null };
+  return withDigits(shown("measure", 0, { mostDecimals: Infinity }), own);
+}
+
+/** Durations that stand under one another outside of a table of data. */
+export const timesAs = (ns: number[], own = ns): Shown => shownAs("", "int", "ns", false, ns, own);
+
+const PERCENT = shownAs("", "real", "%", false, []);
+/** Of a column of percentages. */
+export const shareText = (share: number): string => valueText(100 * share, PERCENT);
+
+/** With as many decimals as more values of the column ask for: they may become more, never fewer. The same object where they stay. */
+export function withDigits(shown: Shown, values: number[]): Shown {
+  if (shown.decimals === null || shown.decimals >= shown.mostDecimals) {
+    return shown;
+  }
+  const wanted = decimalsFor(
+    values.map((v) => v / shown.per),
+    shown.kind === "measure",
+  );
+  const decimals = Math.max(shown.decimals, Math.min(wanted, shown.mostDecimals));
+  return decimals === shown.decimals ? shown : { ...shown, decimals };
+}
+
+/** Digits behind these are of no use, unless the whole column is smaller. */
+const MOST_DECIMALS = 3;
+/** Before and behind the point, of values that differ by little. */
+const MOST_DIGITS = 5;
+
+/** Decimals with which a value has so many digits that count. */
+const decimalsOf = (value: number, digits: number): number =>
+  // 9.996 is "10.0"
+  Math.max(0, digits - 1 - Math.floor(Math.log10(value) + 2e-4));
+
+/** The middle of the values has three digits that count; as far as that does not make the largest too long, the least quarter has two,
+ * and values that differ by little of their size have so many that they differ. `isPlain`: where all are whole they are written so. */
+function decimalsFor(values: number[], isPlain: boolean): number {
+  const known = values.filter(Number.isFinite).sort((a, b) => a - b);
+  const sizes = known
+    .filter((v) => v !== 0)
+    .map(Math.abs)
+    .sort((a, b) => a - b);
+  if (sizes.length === 0 || (isPlain && sizes.every(Number.isInteger))) {
+    return 0;
+  }
+  const largest = sizes[sizes.length - 1];
+  const most = Math.max(MOST_DECIMALS, decimalsOf(largest, 3));
+  const told = Math.min(most, decimalsOf(largest, MOST_DIGITS));
+  const between = known[known.length - 1] - known[0];
+  const ifTold = (decimals: number): number => (decimals <= told ? decimals : 0);
+  return Math.max(
+    Math.min(most, decimalsOf(sizes[sizes.length >> 1], 3)),
+    ifTold(decimalsOf(sizes[sizes.length >> 2], 2)),
+    between >= 10 ** -told ? Math.min(told, decimalsOf(between, 2)) : 0,
+  );
 }
 
 /** Thin spaces between thousands: "12 401 233". */
@@ -184,21 +224,23 @@ export function valueText(value: string | number | null, shown: Shown): string {
   if (shown.kind === "plain") {
     return withMinus(shown.decimals === 0 ? String(value) : plain(value));
   }
-  const rounded = shown.decimals === null ? digitsOf(scaled) : scaled.toFixed(shown.decimals);
-  const digits =
-    /^-0(\.0*)?$/.test(rounded) && shown.kind === "percent" ? rounded.slice(1) : rounded;
+  if (value === 0) {
+    return "0";
+  }
+  const digits = scaled.toFixed(shown.decimals ?? 0);
+  if (Number(digits) === 0) {
+    const least = (10 ** -(shown.decimals ?? 0)).toFixed(shown.decimals ?? 0);
+    return value < 0 ? `>\u2212${least}` : `<${least}`;
+  }
   return withMinus(Math.abs(scaled) >= 1e4 ? grouped(digits) : digits);
 }
 
-/** Three digits that count, also below 1. */
-function digitsOf(value: number): string {
-  const size = Math.abs(value);
-  if (size === 0 || size >= 0.995) {
-    return significant(value);
-  }
-  const decimals = Math.min(6, 2 - Math.floor(Math.log10(size)));
-  return size < 5e-7 ? (value < 0 ? "-0" : "0") : value.toFixed(decimals);
-}
+/** What other values of the column have from their point on, for a text without one: it takes the same room, unseen, so that digits of
+ * one worth stand under one another. */
+export const restAfter = (text: string, { decimals }: Shown): string =>
+  /^[\d\u2009\u2212]+$/.test(text) && decimals !== null && decimals > 0
+    ? `.${"0".repeat(decimals)}`
+    : "";
 
 const plain = (value: number): string =>
   Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
@@ -275,7 +317,11 @@ export function parseRange(text: string, shown: Shown): Range | null {
       return [-FAR, value];
     default: {
       // What is shown with few digits is met by what rounds to it.
-      const room = shown.kind === "plain" || shown.kind === "count" ? 0 : Math.abs(value) * 0.005;
+      const last = (0.5 * shown.per) / 10 ** (shown.decimals ?? Infinity);
+      const room =
+        shown.kind === "plain" || shown.kind === "count"
+          ? 0
+          : Math.max(Math.abs(value) * 0.005, last);
       return [value - room, value + room];
     }
   }

@@ -4,7 +4,7 @@ import { registerUrl, urlChanged } from "../model/url_state";
 import { get } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
-import { duration } from "../base/time";
+import { timesAs, valueText } from "../base/format";
 import { baseline, baselineOf } from "../model/baseline";
 import { ranks, session } from "../model/session";
 import { RankedBars, type RankedBar } from "../panels/chart";
@@ -312,10 +312,12 @@ export function barsOf(
   const sum = all.reduce((s, b) => s + b.value, 0);
   const n = top === "all" ? all.length : Number(top);
   const others = all.slice(n);
+  const restNs = others.reduce((s, b) => s + b.value, 0);
+  const time = timesAs([...all.slice(0, n).map((b) => b.value), restNs]);
   const bar = (label: string, value: number, colour: string): RankedBar => ({
     label: label === "" ? "–" : label,
     value,
-    text: duration(value),
+    text: `${valueText(value, time)} ${time.unit}`,
     share: sum > 0 ? value / sum : 0,
     colour,
   });
@@ -325,12 +327,5 @@ export function barsOf(
     .map((b) => bar(b.label, b.value, lanes[isComm ? 1 : 0] ?? "#808080"));
   return others.length === 0
     ? shown
-    : [
-        ...shown,
-        bar(
-          t("operator.others", others.length),
-          others.reduce((s, b) => s + b.value, 0),
-          rest,
-        ),
-      ];
+    : [...shown, bar(t("operator.others", others.length), restNs, rest)];
 }

@@ -1,5 +1,6 @@
 /** What is said of a drawn chart: figures of each stage beside its row, and facts over all. */
-import { duration, percent, unitFor, type Unit } from "../base/time";
+import { restAfter, shareText, timesAs, valueText } from "../base/format";
+import { duration, percent } from "../base/time";
 import type { Column } from "../pipeline/margins";
 import type { Chart } from "../pipeline/model";
 import {
@@ -15,20 +16,18 @@ import { longestText } from "../pipeline/texts";
 import { t, type Word } from "../words";
 import type { Drawn, Simulated, Under } from "./pipeline_state";
 
-const LEAST_UNIT_NS = 1e3;
-
 /** Pages that are narrower leave the chart more room: the table below says the rest. */
 export const NARROW_PX = 1100;
 
 /** The columns of a view; with `all` false the busy share alone. */
 export function columnsFor(view: View | null, all: boolean, isNarrow = false): Column[] {
   const rows = view?.rows ?? [];
-  const most = Math.max(1, ...rows.map((r) => Math.max(r.otherNs, ...r.causeNs)));
-  const unit = unitFor(Math.max(most, LEAST_UNIT_NS));
+  const waiting = rows.flatMap((r) => [r.otherNs, ...r.causeNs]);
+  const time: TimeColumn = (word, width, of) => timeColumn(word, width, rows, waiting, of);
   const busy: Column = {
     head: t("chart.busy"),
     width: 52,
-    cell: (r) => percent(r.busyNs / r.windowNs),
+    cell: (r) => shareText(r.busyNs / r.windowNs),
     title: (r) =>
       r.overlappedNs > 0
         ? `${duration(r.busyNs)}, ${t("chart.overlapped", percent(r.overlappedNs / r.busyNs))}`
@@ -37,38 +36,40 @@ export function columnsFor(view: View | null, all: boolean, isNarrow = false): C
   return all
     ? [
         busy,
-        ...(view?.hasOthers === true && !isNarrow ? [otherColumn(most, unit)] : []),
-        ...(isNarrow ? [] : [causeColumn(0, "pipeline.warm-up", 80, most, unit)]),
-        causeColumn(1, "pipeline.stall", 80, most, unit),
+        ...(view?.hasOthers === true && !isNarrow ? [otherColumn(time)] : []),
+        ...(isNarrow ? [] : [causeColumn(time, 0, "pipeline.warm-up", 80)]),
+        causeColumn(time, 1, "pipeline.stall", 80),
         waitsColumn(),
-        ...(isNarrow ? [] : [causeColumn(2, "pipeline.cool-down", 88, most, unit)]),
+        ...(isNarrow ? [] : [causeColumn(time, 2, "pipeline.cool-down", 88)]),
         imbalanceColumn(rows),
       ]
     : [busy];
 }
 
+type TimeColumn = (word: Word, width: number, of: (row: Row) => number) => Column;
+
+/** `unitOf`: the times whose unit it has, of all columns of waiting. */
 function timeColumn(
   word: Word,
   width: number,
-  most: number,
-  unit: Unit,
+  rows: Row[],
+  unitOf: number[],
   of: (row: Row) => number,
 ): Column {
-  const time = (ns: number): string =>
-    ns === 0 ? "0" : (ns / unit.ns).toFixed(most / unit.ns >= 99.95 ? 1 : 2);
+  const shown = timesAs(unitOf, rows.map(of));
   return {
-    head: `${t(word)} ${unit.name}`,
+    head: `${t(word)} ${shown.unit}`,
     width,
-    cell: (r) => time(of(r)),
+    cell: (r) => valueText(of(r), shown),
+    rest: (text) => restAfter(text, shown),
     title: (r) => duration(of(r)),
   };
 }
 
-const causeColumn = (i: number, word: Word, width: number, most: number, unit: Unit): Column =>
-  timeColumn(word, width, most, unit, (r) => r.causeNs[i] ?? 0);
+const causeColumn = (time: TimeColumn, i: number, word: Word, width: number): Column =>
+  time(word, width, (r) => r.causeNs[i] ?? 0);
 
-const otherColumn = (most: number, unit: Unit): Column =>
-  timeColumn("chart.otherWork", 96, most, unit, (r) => r.otherNs);
+const otherColumn = (time: TimeColumn): Column => time("chart.otherWork", 96, (r) => r.otherNs);
 
 const waitsColumn = (): Column => ({
   head: t("pipeline.for"),

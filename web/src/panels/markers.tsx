@@ -1,6 +1,7 @@
 /** The list of markers: jump, name, colour, delete, clear (T-22). */
 import { useAtom } from "../base/atom";
-import { duration } from "../base/time";
+import { restAfter, shownAs, timesAs, valueText, type Shown } from "../base/format";
+import { exact } from "../base/time";
 import { theme } from "../model/look";
 import {
   addMarker,
@@ -17,7 +18,22 @@ import { t } from "../words";
 import { Empty } from "./empty";
 import { Icon } from "./icons";
 
-function Row({ m }: { m: Marker }) {
+function Time({ ns, shown }: { ns: number | null; shown: Shown }) {
+  const text = ns === null ? "" : valueText(ns, shown);
+  return (
+    <td
+      class="num"
+      title={ns === null ? undefined : exact(ns)}
+      data-rest={restAfter(text, shown) || undefined}
+    >
+      {text}
+    </td>
+  );
+}
+
+const lengthOf = (m: Marker): number | null => (m.to === null ? null : m.to - m.from);
+
+function Row({ m, at, length }: { m: Marker; at: Shown; length: Shown }) {
   const colours = useAtom(theme).tints;
   const colour =
     typeof m.colour === "number" ? (colours[m.colour % colours.length] ?? "#888888") : m.colour;
@@ -40,8 +56,8 @@ function Row({ m }: { m: Marker }) {
           onKeyDown={(e) => (e.key === "Enter" || e.key === "Escape") && e.currentTarget.blur()}
         />
       </td>
-      <td class="num">{duration(m.from)}</td>
-      <td class="num">{m.to === null ? "" : duration(m.to - m.from)}</td>
+      <Time ns={m.from} shown={at} />
+      <Time ns={lengthOf(m)} shown={length} />
       <td class="marker-tools">
         <button
           type="button"
@@ -74,6 +90,14 @@ function Row({ m }: { m: Marker }) {
 export function Markers() {
   const all = useAtom(markers);
   const b = useAtom(box);
+  const at = shownAs(
+    "at",
+    "int",
+    "ns",
+    false,
+    all.map((m) => m.from),
+  );
+  const length = timesAs(all.map(lengthOf).filter((ns) => ns !== null));
   return (
     <div class="markers">
       <div class="panel-bar">
@@ -98,14 +122,14 @@ export function Markers() {
             <tr>
               <th>{t("markers.colour")}</th>
               <th>{t("markers.name")}</th>
-              <th class="num">{t("markers.at")}</th>
-              <th class="num">{t("markers.length")}</th>
+              <th class="num">{`${t("markers.at")} ${at.unit}`}</th>
+              <th class="num">{`${t("markers.length")} ${length.unit}`}</th>
               <th />
             </tr>
           </thead>
           <tbody>
             {all.map((m) => (
-              <Row key={m.id} m={m} />
+              <Row key={m.id} m={m} at={at} length={length} />
             ))}
           </tbody>
         </table>

@@ -1,6 +1,6 @@
 /** The logic below a data table, without a document: where rows come from, how a local table is sorted and filtered, trees. */
 import type { Cell, ColumnType, Table } from "../api/types";
-import { parseRange, shownAs, type Range, type Shown } from "../base/format";
+import { parseRange, shownAs, withDigits, type Range, type Shown } from "../base/format";
 
 export interface Column {
   name: string;
@@ -71,18 +71,20 @@ const quantityOf = (name: string): string =>
     .replace(/^./, (letter) => letter.toLowerCase())
     .replace(OF_EACH, "each");
 
+const numbersAt = (tables: readonly Table[], index: number): number[] =>
+  tables.flatMap(({ rows }) =>
+    rows.map((row) => row[index]).filter((v): v is number => typeof v === "number"),
+  );
+
 /** `alike`: tables of the same columns that are read against one another, this one among them: units suit the rows of all. */
 export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] {
   const family = familyOf(table);
+  const tables = alike.length > 0 ? alike : [table];
+  const own = table.columns.map(([, type], i) => (type === "text" ? [] : numbersAt(tables, i)));
   const samples = new Map<string, number[]>();
-  for (const { columns, rows } of alike.length > 0 ? alike : [table]) {
-    columns.forEach((column, index) => {
-      const own = column[1] === "text" ? [] : rows.map((r) => r[index]);
-      const all = samples.get(family(column)) ?? [];
-      own.forEach((v) => typeof v === "number" && all.push(v));
-      samples.set(family(column), all);
-    });
-  }
+  table.columns.forEach((column, i) => {
+    samples.set(family(column), (samples.get(family(column)) ?? []).concat(own[i]));
+  });
   return table.columns.map((column, index) => {
     const [name, type, , exact, of] = column;
     const unit = unitOf(column);
@@ -95,9 +97,20 @@ export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] 
       isNumber: type !== "text",
       isSlice: of === "slice",
       isMoment: exact && type === "int" && unit === "ns",
-      shown: shownAs(name, type, unit, exact, sample),
+      shown: shownAs(name, type, unit, exact, sample, own[index]),
     };
   });
+}
+
+/** Columns with the digits that rows ask for which came later. The same list where they ask for none. */
+function withRows(columns: Column[], table: Table): Column[] {
+  const next = columns.map((column) => {
+    const shown = column.isNumber
+      ? withDigits(column.shown, numbersAt([table], column.index))
+      : column.shown;
+    return shown === column.shown ? column : { ...column, shown };
+  });
+  return next.every((column, i) => column === columns[i]) ? columns : next;
 }
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -460,6 +473,8 @@ export class Rows {
     const isOther = this.table !== null && names(this.table) !== names(table);
     if (isOther || (!this.hasUnits && chunk === 0 && this.loaded().length === 0)) {
       this.takeUnits(table);
+    } else {
+      this.columns = withRows(this.columns, table);
     }
     this.table = table;
     this.total = table.total;
@@ -467,7 +482,7 @@ export class Rows {
     this.changed();
   }
 
-  /** Units were chosen by values that were there; they stay while the order changes. */
+  /** Units were chosen by values that were there; they stay while the order changes and more rows come. */
   private hasUnits = false;
   private unitsFrom: Table | null = null;
   private alike: readonly Table[] = [];

@@ -1,5 +1,5 @@
 /** One row of a table. */
-import { exactText } from "../base/format";
+import { exactText, restAfter } from "../base/format";
 import { t } from "../words";
 import { cellHint } from "../words/hints";
 import { Icon } from "./icons";
@@ -113,6 +113,7 @@ function GridCell({ row, table, column, bar, most, branch, options, onToggle }: 
     <span
       role="gridcell"
       class={column.isNumber ? "num" : "text"}
+      data-rest={column.isNumber ? restAfter(text, column.shown) || undefined : undefined}
       title={exact !== "" ? exact : text.length > LONG_TEXT ? text : undefined}
     >
       {share > 0 && (

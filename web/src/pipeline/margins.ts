@@ -12,6 +12,8 @@ export interface Column {
   head: string;
   width: number;
   cell: (row: Row) => string;
+  /** What it lacks of the decimals of others. */
+  rest?: (text: string) => string;
   title?: (row: Row) => string;
 }
 
@@ -101,6 +103,10 @@ function figure(
   const isMeasured = row.ops.n > 0;
   const none = isFirst && row.rankRow >= 0 ? texts.noOps : "";
   const line = el("div", {}, isMeasured ? column.cell(row) : none);
+  const rest = isMeasured ? (column.rest?.(line.textContent ?? "") ?? "") : "";
+  if (rest !== "") {
+    line.dataset.rest = rest;
+  }
   line.title = isMeasured ? (column.title?.(row) ?? "") : "";
   return placed(line, scene.tops[i], scene.blockH);
 }

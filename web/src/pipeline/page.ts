@@ -1,6 +1,7 @@
 /** The page that stands alone: a chart with its controls, legend and tables. One App owns the choice; everything on screen
  * follows from it. */
 import { el } from "../base/dom";
+import { shareText } from "../base/format";
 import type { Theme } from "../base/theme";
 import { duration, percent } from "../base/time";
 import { ChartView } from "./chart_view";
@@ -76,7 +77,7 @@ export class App {
         {
           head: this.speech.texts.busy,
           width: 56,
-          cell: (row) => percent(row.busyNs / row.windowNs),
+          cell: (row) => shareText(row.busyNs / row.windowNs),
         },
       ],
     });

@@ -3,8 +3,17 @@ import { el } from "../base/dom";
 import { kindText, type Words } from "./details";
 import { fill, type Texts } from "./texts";
 import { isTransfer, N_KINDS, type Shapes, type Table } from "./model";
-import { percent, significant, unitFor } from "../base/time";
-import type { View } from "./rows";
+import {
+  exactText,
+  restAfter,
+  shareText,
+  shownAs,
+  timesAs,
+  valueText,
+  type Shown,
+} from "../base/format";
+import { duration } from "../base/time";
+import type { Row, View } from "./rows";
 import type { Theme } from "../base/theme";
 
 export function colourOf(theme: Theme, look: number): string {
@@ -54,6 +63,27 @@ export function legend(
   return list;
 }
 
+const numberCell = (value: number, shown: Shown, title = ""): HTMLElement => {
+  const text = valueText(value, shown);
+  const rest = restAfter(text, shown);
+  return el(
+    "td",
+    {
+      class: "num",
+      ...(rest === "" ? {} : { "data-rest": rest }),
+      ...(title === "" ? {} : { title }),
+    },
+    text,
+  );
+};
+
+/** The times of a stage that stand in columns: busy, other work, waiting by its causes. */
+const timesOf = (row: Row, causes: number): number[] => [
+  row.busyNs,
+  row.otherNs,
+  ...Array.from({ length: causes }, (_, i) => row.causeNs[i] ?? 0),
+];
+
 /** One bar a stage and the numbers beside it, as shares of the window. */
 export function stageTable(
   view: View,
@@ -62,7 +92,15 @@ export function stageTable(
   theme: Theme,
   shapes: Shapes,
 ): HTMLElement {
-  const unit = unitFor(view.windowNs, 10);
+  // One unit for all, as a stage's times are read against one another, digits by column.
+  const times = view.rows.map((row) => timesOf(row, words.causes.length));
+  const { unit } = timesAs(times.flat());
+  const shown = Array.from({ length: 2 + words.causes.length }, (_, c) =>
+    timesAs(
+      times.flat(),
+      times.map((row) => row[c]),
+    ),
+  );
   const used = words.causes.map((_, i) => view.rows.some((row) => (row.causeNs[i] ?? 0) > 0));
   const head = el(
     "tr",
@@ -70,14 +108,14 @@ export function stageTable(
     el("th", { class: "num" }, texts.stage),
     el("th", { class: "num" }, texts.rank),
     el("th", { class: "wide" }, texts.shareOfStep),
-    el("th", { class: "num" }, `${texts.busyTime} ${unit.name}`),
+    el("th", { class: "num" }, `${texts.busyTime} ${unit}`),
   );
   if (view.hasOthers) {
-    head.append(el("th", { class: "num" }, `${texts.otherWork} ${unit.name}`));
+    head.append(el("th", { class: "num" }, `${texts.otherWork} ${unit}`));
   }
   words.causes.forEach((cause, i) => {
     if (used[i]) {
-      head.append(el("th", { class: "num" }, `${cause} ${unit.name}`));
+      head.append(el("th", { class: "num" }, `${cause} ${unit}`));
     }
   });
   head.append(
@@ -85,15 +123,13 @@ export function stageTable(
     el("th", { class: "num" }, texts.bubbleShare),
   );
   const body = el("tbody");
-  const largest = Math.max(...view.rows.map((r) => Math.max(r.busyNs, ...r.causeNs)), 1) / unit.ns;
-  const decimals = largest >= 99.95 ? 1 : 2;
-  for (const row of view.rows) {
+  for (const [r, row] of view.rows.entries()) {
     const bar = el("div", { class: "pp-bar" });
     const part = (name: string, ns: number, title: string, colour = ""): void => {
       if (ns > 0) {
         const piece = el("span", {
           class: name,
-          title: `${title} ${significant(ns / unit.ns)} ${unit.name}`,
+          title: `${title} ${duration(ns)}`,
         });
         piece.style.width = `${(ns / view.windowNs) * 100}%`;
         piece.style.background = colour;
@@ -106,39 +142,36 @@ export function stageTable(
     }
     part("pp-other", row.otherNs, texts.otherWork);
     words.causes.forEach((cause, i) => part(waitClass(shapes, i), row.causeNs[i] ?? 0, cause));
-    const number = (ns: number): HTMLElement =>
-      el("td", { class: "num" }, (ns / unit.ns).toFixed(decimals));
+    const cells = times[r].map((ns, c) => numberCell(ns, shown[c], duration(ns)));
     const line = el(
       "tr",
       {},
       el("td", { class: "num" }, row.stage < 0 ? "?" : String(row.stage)),
       el("td", { class: "num quiet" }, String(row.rank)),
       el("td", { class: "wide" }, bar),
-      number(row.busyNs),
+      cells[0],
     );
     if (view.hasOthers) {
-      line.append(number(row.otherNs));
+      line.append(cells[1]);
     }
     words.causes.forEach((_, i) => {
       if (used[i]) {
-        line.append(number(row.causeNs[i] ?? 0));
+        line.append(cells[2 + i]);
       }
     });
     const share = row.busyNs / view.windowNs;
     line.append(
-      el("td", { class: "num" }, percent(share)),
+      el("td", { class: "num" }, shareText(share)),
       el(
         "td",
         { class: "num" },
-        row.isTold ? percent(row.causeNs.reduce((a, b) => a + b, 0) / view.windowNs) : "-",
+        row.isTold ? shareText(row.causeNs.reduce((a, b) => a + b, 0) / view.windowNs) : "-",
       ),
     );
     body.append(line);
   }
   return el("table", { class: "stages" }, el("thead", {}, head), body);
 }
-
-const NS_OF: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6 };
 
 /** The table without columns in which no row says anything. */
 function withoutEmptyColumns(table: Table): Table {
@@ -163,50 +196,25 @@ export function byGain(table: Table): Table {
     : { ...table, rows: [...table.rows].sort((a, b) => of(b) - of(a)) };
 }
 
-/** A table of the program: durations in one unit a column with three significant digits, exact ones on hover. */
+/** A table of the program: one unit and one number of decimals to a column, exact values on hover. */
 export function plainTable(whole: Table): HTMLElement {
   const table = withoutEmptyColumns(whole);
   const head = el("tr");
-  const formats = table.columns.map(([name, type, unit, isExact], c) => {
-    const isNumber = type !== "text";
-    const scale = NS_OF[unit];
-    if (isNumber && !isExact && scale !== undefined) {
-      const largest =
-        Math.max(0, ...table.rows.map((row) => Math.abs(Number(row[c] ?? 0)))) * scale;
-      const shown = unitFor(largest);
-      head.append(
-        el(
-          "th",
-          { class: "num" },
-          `${name.replace(/_(ns|us|ms)$/, "").replace(/_/g, " ")} ${shown.name}`,
-        ),
-      );
-      return (v: number): string => significant((v * scale) / shown.ns);
-    }
-    const text = name.replace(/_/g, " ");
-    head.append(el("th", isNumber ? { class: "num" } : {}, unit === "%" ? `${text} %` : text));
-    return unit === "%" ? (v: number): string => v.toFixed(1) : (v: number): string => String(v);
+  const columns = table.columns.map(([name, type, unit, isExact], c) => {
+    const values = table.rows.map((row) => row[c]).filter((v) => typeof v === "number");
+    const shown = shownAs(name, type, unit, isExact, values);
+    const text = name.replace(/_(ns|us|ms)$/, "").replace(/_/g, " ");
+    head.append(el("th", type === "text" ? {} : { class: "num" }, `${text} ${shown.unit}`.trim()));
+    return shown;
   });
   const body = el("tbody");
   for (const row of table.rows) {
-    body.append(
-      el(
-        "tr",
-        {},
-        ...row.map((cell, c) => {
-          const isNumber = table.columns[c][1] !== "text";
-          const attributes: Record<string, string> = isNumber ? { class: "num" } : {};
-          if (typeof cell === "number") {
-            attributes.title = `${cell} ${table.columns[c][2]}`.trim();
-          }
-          return el(
-            "td",
-            attributes,
-            cell === null ? "" : typeof cell === "number" ? formats[c](cell) : cell,
-          );
-        }),
-      ),
+    const cells = row.map((cell, c) =>
+      typeof cell === "number"
+        ? numberCell(cell, columns[c], exactText(cell, columns[c], table.columns[c][2]))
+        : el("td", columns[c].kind === "text" ? {} : { class: "num" }, cell ?? ""),
     );
+    body.append(el("tr", {}, ...cells));
   }
   return el(
     "section",
