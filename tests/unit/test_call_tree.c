@@ -216,6 +216,8 @@ static void the_slices_of_a_node(void **state) {
     (void)ask_fails(&a, 400, "/api/call_tree?rank=r0&lanes=99");
     expect_in(ask_fails(&a, 409, "/api/call_tree?rank=r0&by=modules"), "module");
     expect_in(ask_fails(&a, 409, "/api/call_tree?rank=r0&from=300&to=400"), "record the activity");
+    expect_in(ask(&a, "/api/call_tree?rank=r0&by=modules&nothing=1"), "{\"nothing\":\"");
+    (void)ask_fails(&a, 400, "/api/call_tree?rank=r0&lanes=99&nothing=1");
     asks_end(&a);
 }
 

@@ -17,14 +17,19 @@ void ps_reply_fini(ps_reply *r) {
 static void put_error(ps_reply *r, unsigned status, const char *format, va_list ap) {
     char text[1024];
     (void)vsnprintf(text, sizeof text, format, ap);
-    r->status = status;
+    bool is_answer = status == 409 && r->nothing_is_ok;
+    r->status = is_answer ? 200 : status;
     r->content_type = "application/json";
     r->file_name = NULL;
     r->is_immutable = false;
     ps_buf_clear(&r->body);
     ps_json j = ps_json_to(&r->body);
     ps_json_object(&j);
-    ps_json_key_str(&j, "error", text);
+    if (is_answer) {
+        ps_json_key_str(&j, "nothing", text);
+    } else {
+        ps_json_key_str(&j, "error", text);
+    }
     ps_json_close(&j);
     ps_buf_add_char(&r->body, '\n');
 }

@@ -98,6 +98,7 @@ bool ps_request_parse(ps_request *q, ps_reply *r, char *query) {
         at = next;
     }
     r->lang = ps_param_lang(q);
+    r->nothing_is_ok = ps_param_text(q, "nothing") != NULL;
     return true;
 }
 

@@ -51,11 +51,13 @@ typedef struct ps_reply {
     ps_buf body;
     ps_arena arena;
     ps_lang lang; /* of whoever asks: parameter `lang` */
+    /* Parameter `nothing`: who asks has to learn whether there is something, so that 409 is an answer: 200 {"nothing": "..."}. */
+    bool nothing_is_ok;
 } ps_reply;
 
 void ps_reply_init(ps_reply *r);
 void ps_reply_fini(ps_reply *r);
-/* Replaces what is there by {"error": "..."}. */
+/* Replaces what is there by {"error": "..."}; 409 where that is one of two answers by {"nothing": "..."}. */
 void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) PS_PRINTF(3, 4);
 /* The same in the language of whoever asks: what a page shows. What only a program does wrong, a parameter or a body, is told in English. */
 void ps_reply_say(ps_reply *r, unsigned status, const char *english, const char *chinese, ...)

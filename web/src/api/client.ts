@@ -72,10 +72,24 @@ async function ask(path: string, params: Params, init: RequestInit): Promise<Res
   return reply;
 }
 
-/** GET, as JSON. `signal` gives up. */
+/** What the capture does not hold, as the status of an error says it. */
+const NOTHING = 409;
+
+/** GET, as JSON. `signal` gives up. That there is nothing is an answer to the question whether there is, and no fault for the browser's
+ * console; for who wants it, it is an error like others. */
 export async function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
-  return (await (await ask(path, params, signal === undefined ? {} : { signal })).json()) as T;
+  const init = signal === undefined ? {} : { signal };
+  const reply = (await (await ask(path, { ...params, nothing: true }, init)).json()) as T;
+  const nothing = (reply as { nothing?: unknown } | null)?.nothing;
+  if (typeof nothing === "string") {
+    throw new ApiError(NOTHING, nothing);
+  }
+  return reply;
 }
+
+/** What the capture does not hold stays so however often it is asked for: nothing to try again. */
+export const hasNothing = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === NOTHING;
 
 /** GET, as it is: files. */
 export async function getText(

@@ -1,13 +1,13 @@
 /** Tables of one rank beside those of its partner in the baseline, and the choice of the baseline. */
 import { useEffect, useMemo } from "preact/hooks";
-import type { Params } from "../api/client";
+import { hasNothing, type Params } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { baseline, baselineOf, chooseBaseline, usePartner } from "../model/baseline";
 import { openCaptures, shortNames } from "../model/captures";
 import { fail } from "../model/notices";
 import { load, session } from "../model/session";
-import { Failed, hasNothing, Loading } from "../panels/empty";
+import { Failed, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import type { TableOptions } from "../panels/table_options";

@@ -1,7 +1,7 @@
 /** The page of calls: the call tree of a rank, a step, a span, a box or of all ranks, as a flame graph and as a table; what is chosen leads to
  * its slices in the timeline. */
 import { useEffect, useMemo } from "preact/hooks";
-import { get, type Params } from "../api/client";
+import { get, hasNothing, type Params } from "../api/client";
 import type { Rank, Ref, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { grouped } from "../base/format";
@@ -12,7 +12,7 @@ import { fail } from "../model/notices";
 import { analysisSpan, box, ranks, show, tab } from "../model/session";
 import { registerUrl } from "../model/url_state";
 import { callName, FlameGraph } from "../panels/chart_flame";
-import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
+import { Empty, Failed, Loading } from "../panels/empty";
 import { Segments, Select, useRank } from "../panels/form";
 import { askOf, lanesOf } from "../panels/slice_list";
 import { spanParams } from "../panels/system";

@@ -1,5 +1,6 @@
 /** The Communication page: who sends how much to whom and how fast, and how long the operators of each rank take. */
 import { useEffect, useMemo } from "preact/hooks";
+import { hasNothing } from "../api/client";
 import type { Ref, Table } from "../api/types";
 import { registerUrl } from "../model/url_state";
 import { useAtom } from "../base/atom";
@@ -8,7 +9,7 @@ import { notify } from "../model/notices";
 import { firstCapture } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { findInCommunication, groupInCommunication } from "../model/timeline";
-import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
+import { Empty, Failed, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { DataTable } from "../panels/table";
 import { t } from "../words";

@@ -1,7 +1,7 @@
 /** The page of two captures side by side: what a step lost and where, by name, with the way to both places; rank beside rank in the
  * timeline. The tables are those of `pipescope compare`. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get } from "../api/client";
+import { get, hasNothing } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import type { Ns } from "../base/ns";
@@ -20,7 +20,7 @@ import {
 } from "../model/timeline";
 import { layoutInput, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { registerUrl } from "../model/url_state";
-import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
+import { Empty, Failed, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import { jumpTo } from "../panels/table_actions";

@@ -1,5 +1,6 @@
 /** The Memory page: curves over time, the operators that allocate, the peaks of components. */
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { hasNothing } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
@@ -9,7 +10,7 @@ import { goto, shiftOf, tab } from "../model/session";
 import { markers } from "../model/timeline";
 import { Curves, type Curve, type Shade } from "../panels/chart";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
+import { Empty, Failed, Loading } from "../panels/empty";
 import { Check, RankPicker, Segments, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
 import { language, t } from "../words";

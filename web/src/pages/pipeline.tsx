@@ -1,6 +1,6 @@
 /** The Pipeline page: the chart of the job's pipelines, figures beside its rows, and below it tables and the simulation. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError } from "../api/client";
+import { hasNothing } from "../api/client";
 import { register } from "../model/commands";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { useAtom } from "../base/atom";
@@ -292,7 +292,7 @@ function useCommands({ view, drawn }: Frame): void {
 }
 
 function NoChart({ error, hasSimulation }: { error: unknown; hasSimulation: boolean }) {
-  if (!(error instanceof ApiError) || error.status !== 409) {
+  if (!hasNothing(error)) {
     return <Failed error={error} retry={() => void loadChart()} />;
   }
   return (

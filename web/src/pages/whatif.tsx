@@ -1,7 +1,7 @@
 /** The What-if page: what makes the steps of the job slower than they could be, what they would take without it, and which
  * split of layers its stages ask for. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get } from "../api/client";
+import { get, hasNothing } from "../api/client";
 import { useAtom } from "../base/atom";
 import { duration } from "../base/time";
 import { openCaptures } from "../model/captures";
@@ -9,7 +9,7 @@ import { ranks, session } from "../model/session";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { StackedBars } from "../panels/chart_bars";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
+import { Empty, Failed, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { LocalTable } from "../panels/table";
 import { language, spoken, t } from "../words";

@@ -1,6 +1,6 @@
 /** What stands where there is nothing to show: why, and what to do about it. */
 import type { ComponentChildren } from "preact";
-import { ApiError } from "../api/client";
+import { hasNothing } from "../api/client";
 import { sentenceOf } from "../model/notices";
 import { t } from "../words";
 
@@ -20,10 +20,6 @@ export function Loading({ what }: { what?: string }) {
     </div>
   );
 }
-
-/** What the capture does not hold (409) stays so however often it is asked for: nothing to try again. */
-export const hasNothing = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 409;
 
 export function Failed({
   error,
