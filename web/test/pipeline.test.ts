@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ChartTable, Table } from "../src/api/types";
 import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
@@ -18,7 +19,7 @@ import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
 import { measuredOf } from "../src/pages/pipeline_figures";
 import { opOf } from "../src/pages/pipeline_jump";
-import { chosenRows, pathTable, replayOf } from "../src/pages/pipeline_tables";
+import { chosenRows, pathTable, replayOf, withLeftOut } from "../src/pages/pipeline_tables";
 
 const choice = { pipeline: 0, step: 0, byPhase: false };
 
@@ -764,6 +765,36 @@ test("a row of other schedules lays below what its figures are of", () => {
   assert.deepEqual(replayOf("1f1b, stages balanced"), { under: "theory:1f1b", form: null });
   assert.equal(replayOf("zb-h1").form?.schedule, "zb-h1");
   assert.equal(replayOf("interleaved, 3 chunks").form?.chunks, 3);
+});
+
+test("schedules that cannot be compared stand after the others, each with its reason", () => {
+  const replayed = {
+    name: "PipelineReplay",
+    title: "",
+    columns: [
+      ["schedule", "text", "", false],
+      ["gain", "int", "ns", false],
+    ],
+    rows: [["1f1b (replayed)", 0]],
+    total: 1,
+    offset: 0,
+  } as Table;
+  const leftOut = {
+    name: "PipelineNotReplayed",
+    title: "",
+    columns: [
+      ["schedule", "text", "", false],
+      ["why", "text", "", false],
+    ],
+    rows: [["dualpipe", "needs an even number of microbatches"]],
+  } as ChartTable;
+  const both = withLeftOut(replayed, leftOut);
+  assert.deepEqual(both.rows, [
+    ["1f1b (replayed)", 0, ""],
+    ["dualpipe", null, "needs an even number of microbatches"],
+  ]);
+  assert.equal(both.total, 2);
+  assert.equal(withLeftOut(replayed, undefined), replayed, "none: no column of reasons");
 });
 
 test("gaps are bubble only where the chart tells of one", () => {

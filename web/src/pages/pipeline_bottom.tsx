@@ -1,6 +1,7 @@
 /** Below the chart: the tables of the chart, the simulation, and what the user says of the job. */
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import type { ChartTable } from "../api/types";
 import { register } from "../model/commands";
 import { Atom, useAtom } from "../base/atom";
 import { followDrag } from "../base/pointer";
@@ -15,7 +16,7 @@ import { SimulateForm } from "./pipeline_form";
 import { jump } from "./pipeline_jump";
 import { JobForm } from "./pipeline_job";
 import { choice, failure, form, loaded, simulated, under } from "./pipeline_state";
-import { chosenRows, pathTable, replayOf } from "./pipeline_tables";
+import { chosenRows, pathTable, replayOf, WHY, withLeftOut } from "./pipeline_tables";
 import { chartWords } from "./pipeline_words";
 
 const TABS = {
@@ -189,32 +190,40 @@ function Rows({ of }: { of: string }) {
   const below = useAtom(under);
   const drawn = useAtom(form);
   const tables = now?.tables ?? sim?.reply?.tables ?? [];
-  const found = tables.find((table) => table.name === of);
-  const table = useMemo(
-    () =>
-      found === undefined
-        ? null
-        : chosenRows(
-            found,
-            tables.find((t) => t.name === "PipelineBubble"),
-            now?.chart ?? null,
-            all || now === null ? null : step,
-            all || now === null ? null : pipeline,
-          ),
-    [found, step, pipeline, all],
-  );
-  const why = of === "PipelineReplay" ? (now?.chart.unreplayed ?? "") : "";
+  const tableOf = (name: string): ChartTable | undefined =>
+    tables.find((table) => table.name === name);
+  const found = tableOf(of);
+  const isReplay = of === "PipelineReplay";
+  const table = useMemo(() => {
+    if (found === undefined) {
+      return null;
+    }
+    const chosen = chosenRows(
+      found,
+      tableOf("PipelineBubble"),
+      now?.chart ?? null,
+      all || now === null ? null : step,
+      all || now === null ? null : pipeline,
+    );
+    return isReplay ? withLeftOut(chosen, tableOf("PipelineNotReplayed")) : chosen;
+  }, [found, step, pipeline, all]);
+  const why = isReplay ? (now?.chart.unreplayed ?? "") : "";
   if (table === null) {
     return <Empty title={t("pipeline.no-table")}>{why !== "" && <p class="quiet">{why}</p>}</Empty>;
   }
-  const isReplay = of === "PipelineReplay";
+  const isLeftOut = (row: TableRow): boolean => String(row.get(WHY) ?? "") !== "";
   const isMarked = (row: TableRow): boolean => {
     const to = replayOf(String(row.get("schedule") ?? ""));
     return (
-      to.under === below && (to.form === null || JSON.stringify(to.form) === JSON.stringify(drawn))
+      !isLeftOut(row) &&
+      to.under === below &&
+      (to.form === null || JSON.stringify(to.form) === JSON.stringify(drawn))
     );
   };
   const pick = (row: TableRow): void => {
+    if (isLeftOut(row)) {
+      return;
+    }
     const to = replayOf(String(row.get("schedule") ?? ""));
     if (to.form !== null) {
       form.set(to.form);

@@ -107,6 +107,29 @@ export function pathTable(
   return { name: "PipelinePath", title: "", columns, rows, total: rows.length, offset: 0 };
 }
 
+/** Why a schedule is in the table without figures. */
+export const WHY = "why";
+
+/** Other schedules, and after them those that cannot be compared for this pipeline, each with its reason. `leftOut`: the chart's
+ * PipelineNotReplayed, which is there where there are any. */
+export function withLeftOut(replayed: Table, leftOut: ChartTable | undefined): Table {
+  const schedule = column(leftOut, "schedule");
+  const why = column(leftOut, "why");
+  if (leftOut === undefined || schedule < 0 || why < 0) {
+    return replayed;
+  }
+  const rows = leftOut.rows.map((row): Cell[] => [
+    ...replayed.columns.map(([name]) => (name === "schedule" ? row[schedule] : null)),
+    row[why],
+  ]);
+  return {
+    ...replayed,
+    columns: [...replayed.columns, [WHY, "text", "", false]],
+    rows: [...replayed.rows.map((row) => [...row, ""]), ...rows],
+    total: replayed.total + rows.length,
+  };
+}
+
 /** What a row of "other schedules" lays below: "1f1b (replayed)", "interleaved, 2 chunks", "1f1b, stages balanced". */
 export function replayOf(text: string): { under: Under; form: Form | null } {
   const schedule = text.split(/[ ,(]/)[0];
