@@ -1185,10 +1185,8 @@ const STEP_PARTS: Record<string, string> = {
 // prettier-ignore
 const CELLS: Record<string, Record<string, string>> = {
   "part of a step": STEP_PARTS,
-  // Rows of Overall metrics and Overlap analysis.
-  name: {
-    "Before the first work": "首项工作之前", "After the last work": "末项工作之后", "Only waiting": "仅等待", "No task": "无任务",
-  },
+  // Slices of the lane of time without work.
+  name: { "Before the first work": "首项工作之前", "After the last work": "末项工作之后" },
   owner: { operators: "算子" },
   what: { allocated: "已分配", reserved: "已预留", active: "活跃" },
 };

@@ -65,6 +65,7 @@ import {
   WORDS_FOR_TESTS,
   dateLocale,
 } from "../src/words";
+import { partName, partPath } from "../src/words/parts";
 import { cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
 
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") =>
@@ -160,6 +161,28 @@ test("long names keep their ends, sentences and numbers do not", () => {
     "前向传播中的等待时间说明很长很长很长很长",
   ]) {
     assert.ok(!isLongName(other), other);
+  }
+});
+
+test("parts of a device's time have words in both languages, by what they lie in", () => {
+  const group = "Communication(Not Overlapped)/90.91.105.46%eth0_60000_0_17";
+  assert.equal(partName("Computing/Conv/Backward/Cube", "Cube"), "Cube");
+  language.set("zh");
+  try {
+    assert.equal(partName("Computing", "Computing"), "计算");
+    assert.equal(partName("Computing/Conv/Backward", "Backward"), "反向");
+    assert.equal(partPath("Computing/Conv/Backward"), "计算/卷积/反向");
+    assert.equal(partName("Free", "Free"), "空闲");
+    assert.equal(partName(group, "90.91.105.46%eth0_60000_0_17"), "90.91.105.46%eth0_60000_0_17");
+    assert.equal(partName(`${group}/No task`, "No task"), "无任务");
+    assert.equal(partPath(`${group}/No task`), `未掩盖通信/90.91.105.46%eth0_60000_0_17/无任务`);
+    assert.equal(
+      partName("Communication(Not Overlapped)/Forward", "Forward"),
+      "Forward",
+      "a communicator of that name",
+    );
+  } finally {
+    language.set("en");
   }
 });
 

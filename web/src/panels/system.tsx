@@ -8,8 +8,15 @@ import { fail } from "../model/notices";
 import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
 import { systemRank, systemView } from "../model/timeline";
 import { language, rankWord, spoken, t, viewTitle } from "../words";
+import { partName, partPath } from "../words/parts";
 import { Empty, Loading } from "./empty";
 import { DataTable, type TableRow } from "./table";
+
+/** Views whose rows are parts of the device's time, and what they call them. */
+const NAMED_PARTS: Readonly<Record<string, (row: TableRow) => string>> = {
+  overall: (row) => partName(String(row.get("path")), String(row.get("name"))),
+  overlap_sum: (row) => partName(String(row.get("name")), String(row.get("name"))),
+};
 
 const views = new Atom<ViewInfo[] | null>(null);
 let isAsked = false;
@@ -110,6 +117,7 @@ export function SystemView() {
             rank={rank.key}
             urlKey={`system ${view.name}`}
             {...(view.name === "advice" ? { empty: <Empty title={t("findings.none")} /> } : {})}
+            {...(NAMED_PARTS[view.name] === undefined ? {} : { nameOf: NAMED_PARTS[view.name] })}
             {...(leaves !== undefined && view.name === "overall"
               ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf }
               : {})}
@@ -118,7 +126,7 @@ export function SystemView() {
             <DataTable
               path="view"
               params={{ ...params, name: leaves.name, leaf }}
-              title={leaf}
+              title={partPath(leaf)}
               rank={rank.key}
             />
           )}

@@ -1,13 +1,12 @@
 /** Which columns are shown, and how wide. What a user did to them is remembered by the table's name, for as long as the page lives. */
 import { useMemo } from "preact/hooks";
-import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
 import { cellWord, columnWord, rankWord, sliceWord } from "../words";
 import { columnHint } from "../words/hints";
 import { fit, measure } from "./table_layout";
-import { endOf, levelColumn, type Column, type Rows } from "./table_model";
-import type { TableOptions } from "./table_options";
+import { endOf, levelColumn, rowOf, type Column, type Rows } from "./table_model";
+import type { TableOptions, TableRow } from "./table_options";
 
 const LEAD_PX = 28;
 const MEASURED_ROWS = 60;
@@ -33,15 +32,19 @@ export const hintOf = (column: { name: string }, table: string, options: TableOp
 
 /** Of a plain table as it is; else in the words of the page. */
 export function cellText(
-  cell: Cell,
+  row: TableRow,
   column: Column,
-  { rankText, isPlain }: Pick<TableOptions, "rankText" | "isPlain">,
+  { rankText, isPlain, nameOf }: Pick<TableOptions, "rankText" | "isPlain" | "nameOf">,
 ): string {
+  const cell = row.cells[column.index] ?? null;
   if (column.name.toLowerCase() === "rank" && typeof cell === "string") {
     return rankText?.(cell) ?? rankWord(rankOf(cell)?.label ?? cell);
   }
   if (typeof cell !== "string" || isPlain === true) {
     return valueText(cell, column.shown);
+  }
+  if (column.name === "name" && nameOf !== undefined) {
+    return nameOf(row);
   }
   return column.name === "name" ? sliceWord(cell) : cellWord(column.name, cell);
 }
@@ -88,7 +91,7 @@ export function useColumns(
         rows.columns,
         rows.loaded().slice(0, MEASURED_ROWS),
         (column) => headOf(column, options),
-        (cell, column) => cellText(cell, column, options),
+        (cells, column) => cellText(rowOf(cells, rows.columns), column, options),
         rows.table === null || options.isPlain === true ? -1 : levelColumn(rows.table),
       ),
     [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined],

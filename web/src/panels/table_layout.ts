@@ -28,7 +28,7 @@ export function measure(
   columns: Column[],
   sample: Cell[][],
   headOf: (column: Column) => string,
-  text: (cell: Cell, column: Column) => string,
+  text: (row: Cell[], column: Column) => string,
   level = -1,
 ): Map<string, number> {
   const label = level < 0 ? undefined : columns.find((c) => !c.isNumber);
@@ -42,10 +42,7 @@ export function measure(
         22;
       const most = Math.max(
         head,
-        ...sample.map(
-          (row) =>
-            beside(row, column) + widthOf(text(row[column.index] ?? null, column).slice(0, 80)),
-        ),
+        ...sample.map((row) => beside(row, column) + widthOf(text(row, column).slice(0, 80))),
       );
       const limit = column.isNumber ? 240 : MOST_TEXT + (column === label ? MOST_INDENT : 0);
       return [column.name, Math.ceil(Math.max(56, Math.min(limit, most + PADDING)))];

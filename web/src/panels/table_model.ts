@@ -1,5 +1,6 @@
 /** The logic below a data table, without a document: where rows come from, how a local table is sorted and filtered, trees. */
 import type { Cell, ColumnType, Table } from "../api/types";
+import type { TableRow } from "./table_options";
 import { parseRange, shownAs, withDigits, type Range, type Shown } from "../base/format";
 
 export interface Column {
@@ -112,6 +113,11 @@ function withRows(columns: Column[], table: Table): Column[] {
   });
   return next.every((column, i) => column === columns[i]) ? columns : next;
 }
+
+export const rowOf = (cells: Cell[], columns: readonly Column[]): TableRow => ({
+  cells,
+  get: (name) => cells[columns.find((c) => c.name === name)?.index ?? -1] ?? null,
+});
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 

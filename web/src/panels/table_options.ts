@@ -34,6 +34,8 @@ export interface TableOptions {
   hints?: Record<string, string>;
   /** What stands in a column `rank` for its text, a key or a label; else the label of the rank. */
   rankText?: (text: string) => string;
+  /** What stands in a column `name`, where the names are keys of the program's own. */
+  nameOf?: (row: TableRow) => string;
   /** Columns that are hidden at first. */
   hidden?: string[];
   /** Columns that have a bar behind their numbers; the value is a colour variable ("--computing"). */

@@ -102,7 +102,7 @@ interface GridCellProps {
 
 function GridCell({ row, table, column, bar, most, branch, options, onToggle }: GridCellProps) {
   const cell = row?.cells[column.index] ?? null;
-  const text = row === null ? "…" : cellText(cell, column, options);
+  const text = row === null ? "…" : cellText(row, column, options);
   const exact =
     row === null
       ? ""

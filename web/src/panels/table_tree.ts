@@ -6,6 +6,7 @@ import {
   closedAtFirst,
   filterOf,
   levelColumn,
+  rowOf,
   rowsAbove,
   treeOf,
   treeOrder,
@@ -82,7 +83,10 @@ export function useShownRows(
     total: order?.length ?? rows.total,
     isTree: order !== null,
     cells,
-    row: (i) => rowOf(cells(i), rows),
+    row: (i) => {
+      const own = cells(i);
+      return own === undefined ? null : rowOf(own, rows.columns);
+    },
     branch: (i) =>
       order === null ? null : { row: tree![order[i]], isOpen: !closed.has(order[i]) },
     toggle: (i, open, isDeep = false) => {
@@ -119,15 +123,6 @@ function branchOf(tree: TreeRow[], at: number): number[] {
     out.push(i);
   }
   return out;
-}
-
-function rowOf(cells: Cell[] | undefined, rows: Rows): TableRow | null {
-  return cells === undefined
-    ? null
-    : {
-        cells,
-        get: (column) => cells[rows.columns.find((c) => c.name === column)?.index ?? -1] ?? null,
-      };
 }
 
 /** All rows of a tree, once the first page shows that it is one; where that page is all of it, nothing more is asked for. */
