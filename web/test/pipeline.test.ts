@@ -6,14 +6,14 @@ import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
 import { isLit, isLitBelow, litBy } from "../src/pipeline/overlay";
 import type { Sight } from "../src/pipeline/painter";
-import { targetAt, targetOf, type Target } from "../src/pipeline/targets";
+import { targetAt, targetOf, targetOnPath, type Target } from "../src/pipeline/targets";
 import { at, makeScene } from "../src/pipeline/scene";
 import { everyNth } from "../src/base/pen";
 import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
-import { opDetails, type Words } from "../src/pipeline/details";
-import { linkOf, opNear, piecesOf } from "../src/pipeline/path";
+import { linkDetails, opDetails, type Words } from "../src/pipeline/details";
+import { linkOf, pieceNear, pieceOver, piecesOf } from "../src/pipeline/path";
 import { ENGLISH, longestText } from "../src/pipeline/texts";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
@@ -136,9 +136,43 @@ test("the line of the critical path says and leads to the op that it comes from"
     to: chart.end[op],
     y: 30 + 100 * chart.rank[op],
   }));
-  assert.equal(opNear(pieces, 20, 31), 0);
-  assert.equal(opNear(pieces, 50, 80), 1, "half way from the one row to the other");
-  assert.equal(opNear(pieces, 20, 80), -1);
+  assert.equal(pieceNear(pieces, 20, 31)?.op, 0);
+  const between = pieceNear(pieces, 50, 80);
+  assert.deepEqual([between?.op, between?.after], [1, 0], "half way from the one row to the other");
+  assert.equal(pieceNear(pieces, 20, 80), null);
+  assert.equal(pieceOver(pieces, 50, 80)?.after, 0, "over a block of another rank");
+  assert.equal(pieceOver(pieces, 54, 80), null, "beside the line: what lies there");
+  assert.equal(pieceOver(pieces, 20, 31), null, "along a block the block is hit");
+  const close = piecesOf(chart, (op) => ({ from: 40, to: 44, y: 100 * chart.rank[op] }));
+  const two = [...close, ...close.map((p) => ({ ...p, x0: p.x0 + 5, x1: p.x1 + 5 }))];
+  assert.equal(
+    pieceOver(two, 42, 50),
+    null,
+    "lines that are so close leave what is below in reach",
+  );
+  assert.deepEqual(linkDetails(chart, 1, 0, 0, ENGLISH), {
+    title: "0 \u2192 0",
+    kind: "critical path",
+    look: 0,
+    lines: [
+      ["stage", "0 \u2192 1", "rank 0 \u2192 rank 1"],
+      ["waited before", "20 ns", "20 ns"],
+    ],
+  });
+});
+
+test("the line of the critical path is hit where it crosses what is of other ranks", () => {
+  const to: Target = { row: 3, lane: "ops", index: 7 };
+  const crossed: Target = { row: 1, lane: "ops", index: 2 };
+  const place = { x0: 0, y0: 0, x1: 1, y1: 1 };
+  const find = (op: number): Target | null => (op === 5 ? to : null);
+  const between = { op: 5, after: 4, ...place };
+  for (const below of [crossed, null, { ...crossed, lane: "bubbles" } as Target]) {
+    assert.deepEqual(targetOnPath(below, between, find), { ...to, from: 4 });
+  }
+  assert.equal(targetOnPath(null, { ...between, after: -1 }, find), to);
+  assert.equal(targetOnPath(crossed, null, find), crossed);
+  assert.equal(targetOnPath(crossed, { ...between, op: 9 }, find), crossed, "of a row not shown");
 });
 
 test("a pipeline that makes its step as long as it is is said to", () => {

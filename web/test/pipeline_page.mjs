@@ -410,6 +410,20 @@ const point = async (page, row, ms, of = 330) => {
   }
   await page.mouse.click(x, y + height / 2);
   await page.locator(".slice-list .grid-row", { hasText: "hcom_receive" }).first().waitFor();
+  // The line of the critical path over other lanes, on its way to another rank: it says what it joins, and leads to the later block.
+  const isLine = async (at) => {
+    await page.mouse.move(at, y + height + 12);
+    await settle(page);
+    return /→[\s\S]*critical path[\s\S]*stage[\s\S]*waited before/.test(
+      (await page.locator(".tl-tip").allInnerTexts()).join(),
+    );
+  };
+  for (x = 300; !(await isLine(x)); x += 3) {
+    assert.ok(x < 1200, "the line of the critical path");
+  }
+  await shot(page, "pipeline-line.png");
+  await page.mouse.click(x, y + height + 12);
+  await page.waitForFunction(() => location.hash.includes("tl.sel="));
   await page.close();
 }
 

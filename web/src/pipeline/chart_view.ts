@@ -6,7 +6,14 @@ import { el } from "../base/dom";
 import type { Theme } from "../base/theme";
 import { Viewport, WITHIN } from "../base/viewport";
 import { listenToPlot } from "./chart_gestures";
-import { bubbleDetails, opDetails, otherDetails, type Details, type Words } from "./details";
+import {
+  bubbleDetails,
+  linkDetails,
+  opDetails,
+  otherDetails,
+  type Details,
+  type Words,
+} from "./details";
 import { Layers, ratioNow, scaled } from "./layers";
 import { Margins, type Column } from "./margins";
 import type { Chart, Shapes } from "./model";
@@ -26,6 +33,7 @@ import {
   targetAt,
   targetOf,
   targetOfOp,
+  targetOnPath,
   type Place,
   type Target,
 } from "./targets";
@@ -405,13 +413,13 @@ export class ChartView {
 
   private targetAt(x: number, y: number): Target | null {
     const target = targetAt(this.view, this.scene, this.viewport, x, y);
-    if (!this.path || (target !== null && !isGap(target))) {
+    if (!this.path) {
       return target;
     }
-    // Between two blocks the line of the critical path stands for the one that it comes from.
     const top = this.scene.tops[this.firstRow] ?? 0;
-    const op = this.overlay.opOfPathAt(this.sight(), x, y - top);
-    return (op >= 0 ? this.findOp(op) : null) ?? target;
+    const isOver = target !== null && !isGap(target);
+    const piece = this.overlay.pathAt(this.sight(), x, y - top, isOver);
+    return targetOnPath(target, piece, (op) => this.findOp(op));
   }
 
   private click(target: Target | null, event: PointerEvent): void {
@@ -447,6 +455,9 @@ export class ChartView {
     }
     const chart = ofTheory ? this.against! : this.chart;
     const op = lane.id[target.index];
+    if (target.from !== undefined) {
+      return linkDetails(chart, op, target.from, lane.look[target.index], texts);
+    }
     // Where the op lies in the view says how far its own time is from it.
     const shift = chart.start[op] - lane.start[target.index];
     return opDetails(chart, op, view, words, texts, lane.look[target.index], ofTheory, shift);

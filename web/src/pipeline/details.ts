@@ -60,6 +60,34 @@ function pathLines(chart: Chart, link: PathLink, texts: Texts): Details["lines"]
   return lines;
 }
 
+/** What the line of the critical path says between two ops: from which to which, and what was waited there. `look` that of the later. */
+export function linkDetails(
+  chart: Chart,
+  op: number,
+  from: number,
+  look: number,
+  texts: Texts,
+): Details {
+  const ends = [from, op];
+  const names = ends.map((o) => chart.labels[chart.label[o]].name);
+  const ranks = ends.map((o) => chart.ranks[chart.rank[o]]);
+  const both = (of: (rank: (typeof ranks)[0]) => string): string =>
+    [...new Set(ranks.map(of))].join(" \u2192 ");
+  return {
+    title: names.join(" \u2192 "),
+    kind: texts.onPath,
+    look,
+    lines: [
+      [
+        texts.stage,
+        both(({ stage }) => (stage < 0 ? texts.unknown : String(stage))),
+        both(({ rank }) => `${texts.rank} ${rank}`),
+      ],
+      timeLine(texts.waitedBefore, linkOf(chart, op)?.waiting ?? 0),
+    ],
+  };
+}
+
 export function opDetails(
   chart: Chart,
   op: number,

@@ -6,7 +6,7 @@ import { fit, LEVELS, LEVELS_FLAT } from "./labels";
 import { isTransfer, type Chart } from "./model";
 import { LABEL_SIZE, textsOf, yOf, type Painter, type Sight } from "./painter";
 import { colourOf } from "./panels";
-import { opNear, piecesOf, tracePieces, type PathPiece } from "./path";
+import { pieceNear, pieceOver, piecesOf, tracePieces, type PathPiece } from "./path";
 import { firstAfter } from "./rows";
 import { tierSpan, type LaneKind } from "./scene";
 import { isGap, isTheory, laneOf, type Target } from "./targets";
@@ -361,9 +361,9 @@ export class Overlay {
     });
   }
 
-  /** The op of the critical path whose line is at a place of the canvas, -1: none. */
-  opOfPathAt(s: Sight, x: number, y: number): number {
-    return opNear(this.pieces(s), x, y);
+  /** The piece of the critical path that is at a place of the canvas; `isOver`: there is a block, too. */
+  pathAt(s: Sight, x: number, y: number, isOver: boolean): PathPiece | null {
+    return (isOver ? pieceOver : pieceNear)(this.pieces(s), x, y);
   }
 
   private paintArrow(s: Sight, ctx: CanvasRenderingContext2D, a: number, b: number): void {

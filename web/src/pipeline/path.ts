@@ -60,6 +60,8 @@ export function linkOf(chart: Chart, op: number): PathLink | null {
 /** A piece of the line: along an op, or from an op back to the one that it followed. */
 export interface PathPiece {
   op: number;
+  /** The op that it followed; -1: the piece is along the op. */
+  after: number;
   x0: number;
   y0: number;
   x1: number;
@@ -85,9 +87,9 @@ export function piecesOf(
       chart.ranks[chart.rank[before]].pipeline === chart.ranks[chart.rank[op]].pipeline;
     const last = pieces[pieces.length - 1];
     if (isNext) {
-      pieces.push({ op: before, x0: last.x1, y0: last.y1, x1: place.to, y1: place.y });
+      pieces.push({ op: before, after: op, x0: last.x1, y0: last.y1, x1: place.to, y1: place.y });
     }
-    pieces.push({ op, x0: place.to, y0: place.y, x1: place.from, y1: place.y });
+    pieces.push({ op, after: -1, x0: place.to, y0: place.y, x1: place.from, y1: place.y });
     before = op;
   }
   return pieces;
@@ -106,19 +108,42 @@ export function tracePieces(ctx: CanvasRenderingContext2D, pieces: PathPiece[]):
 
 const NEAR_PX = 4;
 
-/** The op whose piece is nearest to a place, -1: none is near. */
-export function opNear(pieces: PathPiece[], x: number, y: number): number {
-  let best = -1;
-  let nearest = NEAR_PX;
-  for (const { op, x0, y0, x1, y1 } of pieces) {
+/** The piece that is nearest to a place, null: none is near. */
+export const pieceNear = (pieces: PathPiece[], x: number, y: number): PathPiece | null =>
+  nearestOf(pieces, x, y, NEAR_PX).best;
+
+const ON_PX = 2;
+const APART_PX = 8;
+
+/** The piece from one op to the next on which a place is exactly, for where something else is that people want, too: null where lines are
+ * so close together that nothing else could be reached. */
+export function pieceOver(pieces: PathPiece[], x: number, y: number): PathPiece | null {
+  const between = pieces.filter(({ after }) => after >= 0);
+  const { best, n } = nearestOf(between, x, y, APART_PX);
+  return n === 1 ? nearestOf([best!], x, y, ON_PX).best : null;
+}
+
+/** `n`: how many are nearer than that. */
+function nearestOf(
+  pieces: PathPiece[],
+  x: number,
+  y: number,
+  nearPx: number,
+): { best: PathPiece | null; n: number } {
+  let best: PathPiece | null = null;
+  let nearest = nearPx;
+  let n = 0;
+  for (const piece of pieces) {
+    const { x0, y0, x1, y1 } = piece;
     const length = (x1 - x0) ** 2 + (y1 - y0) ** 2;
     const along = length > 0 ? ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / length : 0;
     const at = Math.max(0, Math.min(1, along));
     const far = Math.hypot(x - x0 - at * (x1 - x0), y - y0 - at * (y1 - y0));
+    n += far < nearPx ? 1 : 0;
     if (far < nearest) {
-      best = op;
+      best = piece;
       nearest = far;
     }
   }
-  return best;
+  return { best, n };
 }

@@ -1,5 +1,6 @@
 /** What is at a place of the chart: a block, or a gap of waiting. */
 import type { Viewport } from "../base/viewport";
+import type { PathPiece } from "./path";
 import { firstAfter, hit, placeOfId, type Lane, type Row, type Tiers, type View } from "./rows";
 import { at, type LaneKind, type Scene } from "./scene";
 
@@ -7,6 +8,8 @@ export interface Target {
   row: number;
   lane: LaneKind | "bubbles" | "others" | "theoryBubbles";
   index: number;
+  /** The pointer is on the line of the critical path that comes to the block, from this op of the chart. */
+  from?: number;
 }
 
 /** A block, gap or work in no op for those outside; times from the chart's origin. */
@@ -30,7 +33,18 @@ export const isTheory = (target: Target): boolean =>
 export const laneOf = (view: View, target: Target): Lane => view.rows[target.row][target.lane];
 
 export const isSame = (a: Target | null, b: Target | null): boolean =>
-  a?.row === b?.row && a?.lane === b?.lane && a?.index === b?.index;
+  a?.row === b?.row && a?.lane === b?.lane && a?.index === b?.index && a?.from === b?.from;
+
+/** What is at a place where a piece of the critical path is, too: from one block to the next it is what people point at, along a block a
+ * part of that. `find`: where an op is. */
+export function targetOnPath(
+  target: Target | null,
+  piece: PathPiece | null,
+  find: (op: number) => Target | null,
+): Target | null {
+  const to = piece === null ? null : find(piece.op);
+  return to === null ? target : piece!.after < 0 ? to : { ...to, from: piece!.after };
+}
 
 export function placeOf(view: View, target: Target): Place {
   const lane = laneOf(view, target);

@@ -103,7 +103,8 @@ export class Gestures {
       box.set({ from: step.from, to: step.to, lanes: null });
       return;
     }
-    const found = pipelineHit(this.timeline.scene, viewport, x, y, shiftOf);
+    const { scene } = this.timeline;
+    const found = this.timeline.lineAt(x, y) ?? pipelineHit(scene, viewport, x, y, shiftOf);
     if (found !== null) {
       this.listeners.clickPipeline(found);
       return;

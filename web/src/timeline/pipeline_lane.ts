@@ -5,15 +5,16 @@ import { pixel, textOn, type Theme } from "../base/theme";
 import type { Viewport } from "../base/viewport";
 import { PIPELINE_PX, type Item } from "../model/lanes";
 import { pipelineOf, pipelineRows, type PipelineRows } from "../model/pipeline_rows";
+import { rankOf } from "../model/session";
 import type { Details } from "../pipeline/details";
-import { bubbleDetails, opDetails, otherDetails } from "../pipeline/details";
+import { bubbleDetails, linkDetails, opDetails, otherDetails } from "../pipeline/details";
 import { CanvasGlyphs } from "../pipeline/glyphs";
 import { fit, LEVELS_FLAT } from "../pipeline/labels";
-import { piecesOf, tracePieces, type PathPiece } from "../pipeline/path";
+import { pieceNear, pieceOver, piecesOf, tracePieces, type PathPiece } from "../pipeline/path";
 import { N_LOOKS, type Chart } from "../pipeline/model";
 import { colourOf } from "../pipeline/panels";
 import { Raster, textWidth, type Style } from "../pipeline/raster";
-import { firstAfter, hit, type Row } from "../pipeline/rows";
+import { firstAfter, hit, placeOfId, type Row } from "../pipeline/rows";
 import { otherWorkH } from "../pipeline/scene";
 import type { Scene } from "./scene";
 
@@ -118,6 +119,8 @@ export interface PipelineHit {
   row: Row;
   kind: "ops" | "bubbles" | "others";
   index: number;
+  /** The pointer is on the line of the critical path that comes to the op, from this one. */
+  after?: number;
   from: Ns;
   to: Ns;
   /** Times of the rank. */
@@ -144,15 +147,70 @@ export function pipelineHit(
     const lane = row[kind];
     const index = hit(lane, at, kind === "bubbles" ? 0 : view.nsPerPx);
     if (index >= 0) {
-      const [from, to] = [lane.start[index] + shiftNs, lane.end[index] + shiftNs];
-      const shift = rankShift(rank);
-      return { rank, row, kind, index, from, to, start: from - shift, end: to - shift };
+      return hitAt(rank, row, kind, index, shiftNs, rankShift);
     }
   }
   return null;
 }
 
-export function pipelineDetails({ rank, row, kind, index }: PipelineHit): Details | null {
+/** The line of the critical path where it goes from one block to the next, over lanes of any rank: the block that it comes to. `isOver`:
+ * it lies over a slice or a block there. */
+export function pathHit(
+  scene: Scene,
+  view: Viewport,
+  x: number,
+  y: number,
+  rankShift: (rank: Rank) => Ns,
+  isOver: boolean,
+): PipelineHit | null {
+  const region = scene.regionAt(y);
+  if (region.isPins) {
+    return null;
+  }
+  const tops = topsOf(scene);
+  for (const rows of pipelineRows.get()) {
+    const pieces = pathPieces(rows, tops, view);
+    const piece = isOver ? pieceOver(pieces, x, y) : pieceNear(pieces, x, y);
+    const found = piece === null || piece.after < 0 ? null : hitOfOp(rows, piece.op, rankShift);
+    if (found !== null) {
+      return { ...found, after: piece!.after };
+    }
+  }
+  return null;
+}
+
+function hitOfOp(
+  { chart, view, places }: PipelineRows,
+  op: number,
+  rankShift: (rank: Rank) => Ns,
+): PipelineHit | null {
+  for (const [key, { row: at }] of places) {
+    const row = view.rows[at];
+    const rank = row.rankRow === chart.rank[op] ? rankOf(key) : undefined;
+    const shiftNs = rank === undefined ? undefined : pipelineOf(rank)?.shiftNs;
+    if (rank !== undefined && shiftNs !== undefined) {
+      const index = placeOfId(row.ops, chart.start[op] - view.originNs, op);
+      return index < 0 ? null : hitAt(rank, row, "ops", index, shiftNs, rankShift);
+    }
+  }
+  return null;
+}
+
+function hitAt(
+  rank: Rank,
+  row: Row,
+  kind: PipelineHit["kind"],
+  index: number,
+  shiftNs: Ns,
+  rankShift: (rank: Rank) => Ns,
+): PipelineHit {
+  const lane = row[kind];
+  const [from, to] = [lane.start[index] + shiftNs, lane.end[index] + shiftNs];
+  const shift = rankShift(rank);
+  return { rank, row, kind, index, from, to, start: from - shift, end: to - shift };
+}
+
+export function pipelineDetails({ rank, row, kind, index, after }: PipelineHit): Details | null {
   const found = pipelineOf(rank);
   if (found === null) {
     return null;
@@ -164,6 +222,9 @@ export function pipelineDetails({ rank, row, kind, index }: PipelineHit): Detail
       : bubbleDetails(chart, row, index, words, texts, false);
   }
   const op = row.ops.id[index];
+  if (after !== undefined) {
+    return linkDetails(chart, op, after, row.ops.look[index], texts);
+  }
   return opDetails(chart, op, view, words, texts, row.ops.look[index], false, view.originNs);
 }
 

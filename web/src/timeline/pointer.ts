@@ -6,12 +6,15 @@ import { shiftAt } from "../model/tree";
 import type { TimelineData } from "./data";
 import type { OverState } from "./draw_over";
 import type { HitFinder, SliceHit } from "./hit";
+import type { PipelineHit } from "./pipeline_lane";
 
 /** An edge of a slice attracts from so far (CSS pixels). */
 const SNAP_PX = 4;
 
 export class Pointer {
   hover: SliceHit | null = null;
+  /** The line of the critical path, between two blocks: over whatever lies below it. */
+  line: PipelineHit | null = null;
   /** Pixels of the plot; null: elsewhere. */
   cursor: { x: number; y: number } | null = null;
 
@@ -19,6 +22,7 @@ export class Pointer {
   constructor(
     private readonly hits: HitFinder,
     private readonly data: TimelineData,
+    private readonly lineAt: (x: number, y: number) => PipelineHit | null,
     private readonly changed: () => void,
   ) {}
 
@@ -30,7 +34,9 @@ export class Pointer {
   /** Lanes scroll and the window moves below a pointer that rests. */
   follow(): void {
     if (this.cursor !== null) {
-      this.take(this.hits.at(viewport, this.cursor.x, this.cursor.y));
+      const { x, y } = this.cursor;
+      this.line = this.lineAt(x, y);
+      this.take(this.line === null ? this.hits.at(viewport, x, y) : null);
       this.changed();
     }
   }
@@ -38,6 +44,7 @@ export class Pointer {
   leave(): void {
     this.cursor = null;
     this.hover = null;
+    this.line = null;
     hovered.set(null);
     this.changed();
   }

@@ -16,6 +16,7 @@ import {
   ranks,
   selected,
   type Goto,
+  shiftOf,
 } from "../model/session";
 import {
   baseSlice,
@@ -52,6 +53,7 @@ import { TextWidths } from "./labels";
 import { nameTest } from "./matches";
 import { makePalette, type Palette } from "./palette";
 import { Parts } from "./parts";
+import { pathHit, pipelineHit, type PipelineHit } from "./pipeline_lane";
 import { Pointer } from "./pointer";
 import { Scene } from "./scene";
 import { Scrolling } from "./scrolling";
@@ -100,7 +102,12 @@ export class Timeline {
     this.painter.stepText = (id) => t("timeline.step", id);
     this.minimap = new Minimap(this.data);
     this.hits = new HitFinder(this.scene, this.data);
-    this.pointer = new Pointer(this.hits, this.data, () => this.listeners.tip());
+    this.pointer = new Pointer(
+      this.hits,
+      this.data,
+      (x, y) => this.lineAt(x, y),
+      () => this.listeners.tip(),
+    );
     this.flows = new Flows(() => this.redraw());
     this.palette = makePalette(theme.get(), isDark.get());
     this.scrolling = new Scrolling(this.parts, this.scene, () => {
@@ -193,6 +200,14 @@ export class Timeline {
   }
 
   /** The arrow of the selected slice that passes here. */
+  /** The line of the critical path, between two blocks. */
+  lineAt(x: number, y: number): PipelineHit | null {
+    const isOver =
+      this.hits.at(viewport, x, y) !== null ||
+      pipelineHit(this.scene, viewport, x, y, shiftOf)?.kind === "ops";
+    return pathHit(this.scene, viewport, x, y, shiftOf, isOver);
+  }
+
   flowAt(x: number, y: number): DrawnFlow | null {
     const near = flowsOnScreen(this.scene, viewport, this.palette, this.flows).filter(
       (f) => f.isOfSelected && distanceTo(f, x, y) <= NEAR_FLOW_PX,

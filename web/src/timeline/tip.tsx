@@ -12,7 +12,7 @@ import { longTime } from "./axis";
 import type { DrawnFlow } from "./draw_over";
 import type { SliceHit } from "./hit";
 import { shiftOf } from "../model/session";
-import { pipelineDetails, pipelineHit } from "./pipeline_lane";
+import { pipelineDetails, pipelineHit, type PipelineHit } from "./pipeline_lane";
 import { number } from "./label_column";
 import type { Timeline } from "./timeline";
 
@@ -25,7 +25,7 @@ const REST_MS = 40;
 
 export function Tip({ timeline }: { timeline: Timeline }) {
   useAtom(windowChanged);
-  const { cursor, hover } = timeline.pointer;
+  const { cursor, hover, line } = timeline.pointer;
   const full = useExact(hover);
   if (cursor === null || cursor.y < 0) {
     return null;
@@ -33,7 +33,7 @@ export function Tip({ timeline }: { timeline: Timeline }) {
   const content =
     hover !== null
       ? sliceTip(hover, timeline.data.names.get(hover.rank.key, hover.name), full)
-      : (pipelineTip(timeline, cursor) ??
+      : (pipelineTip(line ?? pipelineHit(timeline.scene, viewport, cursor.x, cursor.y, shiftOf)) ??
         counterTip(timeline, timeline.scene.itemAt(cursor.y)?.item, cursor.x) ??
         flowTip(timeline.flowAt(cursor.x, cursor.y)));
   const plot = timeline.parts.over.getBoundingClientRect();
@@ -102,8 +102,7 @@ function counterTip(timeline: Timeline, item: Item | undefined, x: number) {
   );
 }
 
-function pipelineTip({ scene }: Timeline, { x, y }: { x: number; y: number }) {
-  const hit = pipelineHit(scene, viewport, x, y, shiftOf);
+function pipelineTip(hit: PipelineHit | null) {
   const details = hit === null ? null : pipelineDetails(hit);
   return details === null ? null : (
     <>
