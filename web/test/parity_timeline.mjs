@@ -214,6 +214,22 @@ export const TIMELINE = {
     );
     await v.page.locator(".slice-list [role=row][aria-rowindex='2']").first().click();
     assert.ok((await v.table(".slice-list", 1)).length > 1, "every slice of that name");
+    const { width, height } = v.page.viewportSize();
+    for (const w of [900, 1920, width]) {
+      await v.page.setViewportSize({ width: w, height });
+      await v.settle();
+      const cut = await v.page
+        .locator(".slice-list .grid")
+        .evaluateAll((grids) =>
+          grids.flatMap((grid) => [
+            ...(grid.scrollWidth > grid.clientWidth ? ["columns"] : []),
+            ...[...grid.querySelectorAll(".grid-row .num, .head-name")]
+              .filter((cell) => cell.scrollWidth > cell.clientWidth + 1)
+              .map((cell) => cell.textContent),
+          ]),
+        );
+      assert.deepEqual(cut, [], `nothing is cut, ${w} pixels wide`);
+    }
   },
 
   "6 statistics load": async () => {

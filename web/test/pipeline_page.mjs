@@ -159,7 +159,7 @@ const point = async (page, row, ms, of = 330) => {
   await page.keyboard.press("f");
   for (const [tab, has] of [
     ["Stages", /4 rows/],
-    ["Critical path", /Its links[\s\S]*Stage[\s\S]*Rank[\s\S]*1 row/],
+    ["Critical path", /Critical path: its links[\s\S]*Stage[\s\S]*Rank[\s\S]*1 row/],
     ["Waits", /4 rows[\s\S]*Path/],
     ["Other schedules", /zb-h2/],
   ]) {

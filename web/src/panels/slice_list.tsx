@@ -126,7 +126,7 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
         <DataTable
           path="stats"
           params={params}
-          title=""
+          title={t("list.names")}
           onRow={(row) => setName(String(row.get("name") ?? ""))}
           isMarked={(row) => row.get("name") === name}
           onTable={(table) => setTotals((table as WithTotals).totals)}

@@ -92,7 +92,11 @@ function Grid({ source, ...options }: TableOptions & { source: TableSource }) {
     );
   }
   return (
-    <section class="table" aria-label={labelOf(state)}>
+    <section
+      class="table"
+      aria-label={labelOf(state)}
+      style={{ "--least": `${state.columns.leastPx}px` }}
+    >
       <Bar {...state} />
       {rows.error !== null && <Failed error={rows.error} retry={() => rows.start(asked.query)} />}
       <Body state={state} box={box} />

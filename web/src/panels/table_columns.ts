@@ -4,7 +4,7 @@ import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
 import { cellWord, columnWord, rankWord, sliceWord } from "../words";
 import { columnHint } from "../words/hints";
-import { fit, measure } from "./table_layout";
+import { fit, leastOf, measure } from "./table_layout";
 import { endOf, levelColumn, rowOf, type Column, type Rows } from "./table_model";
 import type { TableOptions, TableRow } from "./table_options";
 
@@ -49,6 +49,12 @@ export function cellText(
   return column.name === "name" ? sliceWord(cell) : cellWord(column.name, cell);
 }
 
+/** The first rows, and the last that are here: where numbers rise they are wider. */
+const endsOf = <T>(rows: T[]): T[] =>
+  rows.length <= 2 * MEASURED_ROWS
+    ? rows
+    : [...rows.slice(0, MEASURED_ROWS), ...rows.slice(-MEASURED_ROWS)];
+
 interface Remembered {
   hidden: string[] | null;
   widths: Record<string, number>;
@@ -68,6 +74,8 @@ export interface ShownColumns {
   /** Of the grid. */
   template: string;
   widthPx: number;
+  /** With less columns are cut. */
+  leastPx: number;
 }
 
 export function useColumns(
@@ -89,12 +97,12 @@ export function useColumns(
     () =>
       measure(
         rows.columns,
-        rows.loaded().slice(0, MEASURED_ROWS),
+        endsOf(rows.loaded()),
         (column) => headOf(column, options),
         (cells, column) => cellText(rowOf(cells, rows.columns), column, options),
         rows.table === null || options.isPlain === true ? -1 : levelColumn(rows.table),
       ),
-    [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined],
+    [rows.columns, rows.nChunks],
   );
   const canJump = options.jump?.isThere ?? rows.columns.some((c) => c.name === "slice");
   const lead = canJump ? LEAD_PX : 0;
@@ -111,6 +119,7 @@ export function useColumns(
       remember({ widths: Object.fromEntries([...others, ...chosen]) });
     },
     template: `${canJump ? `${lead}px ` : ""}${widths.map((w) => `${w}px`).join(" ")}`,
+    leastPx: lead + leastOf(columns, measured, own.widths),
     widthPx: lead + widths.reduce((a, b) => a + b, 0),
   };
 }

@@ -9,6 +9,8 @@ const MOST_PX = 8_000_000;
 const PADDING = 17;
 /** Of the button that opens a row of a tree, or its place. */
 export const TWIG_PX = 20;
+/** Between a head's name and its unit, and its edge. */
+const HEAD_GAP = 6;
 const MOST_TEXT = 360;
 /** Less of a name tells nothing apart. */
 const LEAST_TEXT = 140;
@@ -39,7 +41,7 @@ export function measure(
       const head =
         widthOf(headOf(column)) +
         (column.shown.unit === "" ? 0 : widthOf(` ${column.shown.unit}`)) +
-        22;
+        HEAD_GAP;
       const most = Math.max(
         head,
         ...sample.map((row) => beside(row, column) + widthOf(text(row, column).slice(0, 80))),
@@ -73,6 +75,13 @@ export function fit(
   }
   return widths;
 }
+
+/** What the columns need where text gives way as far as it does. */
+export const leastOf = (
+  columns: Column[],
+  measured: Map<string, number>,
+  chosen: Record<string, number>,
+): number => fit(columns, measured, chosen, 0).reduce((a, b) => a + b, 0);
 
 /** What the scroller needs of the element that scrolls. */
 export type Scrolled = Pick<HTMLElement, "scrollTop">;

@@ -132,9 +132,11 @@ function GridCell({ row, table, column, bar, most, branch, options, onToggle }: 
 }
 
 /** Names differ at their ends, sentences do not: they begin with what they say. */
-const LONG_NAME = 24;
+const LONG_NAME = 21;
 const WORD = 8;
 const TAIL = 12;
+/** Room for them in digits: capitals are wider. */
+const TAIL_CH = 14;
 export const isLongName = (text: string): boolean =>
   text.length >= LONG_NAME &&
   /^[\x20-\x7e]*$/.test(text) &&
@@ -144,7 +146,7 @@ export const isLongName = (text: string): boolean =>
 function Name({ text, beside }: { text: string; beside: number }) {
   return isLongName(text) ? (
     <>
-      <span class="cell-head" style={{ maxWidth: `calc(100% - ${TAIL}ch - ${beside}px)` }}>
+      <span class="cell-head" style={{ maxWidth: `calc(100% - ${TAIL_CH}ch - ${beside}px)` }}>
         {text.slice(0, -TAIL)}
       </span>
       {text.slice(-TAIL)}
