@@ -160,6 +160,12 @@ static void derived_lanes(void **state) {
         ps_loaded_release(l);
         expect_name(&a, t.name[0], LANES[i].name);
     }
+    const char *lanes = ask(&a, "/api/lanes?rank=r0");
+    expect_in(lanes, "\"name\":\"Computing\",\"kind\":\"overlap\",\"look\":12,");
+    expect_in(lanes, "\"name\":\"Communication\",\"kind\":\"overlap\",\"look\":13,");
+    expect_in(lanes,
+              "\"name\":\"Communication(Not Overlapped)\",\"kind\":\"overlap\",\"look\":14,");
+    expect_in(lanes, "\"name\":\"Free\",\"kind\":\"overlap\",\"look\":15,");
     asks_end(&a);
 }
 

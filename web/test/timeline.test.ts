@@ -21,6 +21,7 @@ import {
   ranks,
   shiftOf,
 } from "../src/model/session";
+import { LOOK_COMPUTING, LOOK_FREE } from "../src/timeline/palette";
 import { TileStore } from "../src/model/tile_store";
 import { levelFor, levelOfSpan, readCounters, readTile, tileNs, tilesOf } from "../src/model/tiles";
 import { applyTree, pack, treeState, unpackList } from "../src/model/view_state";
@@ -820,18 +821,18 @@ test("coverage keeps the busiest bucket of a pixel", () => {
 });
 
 test("what a closed row shows is tasks of the device, no marks, waits or free time where they are known", () => {
-  const node = (lane: number, kind: LaneNode["kind"], name = "", device = 0) => ({
+  const node = (lane: number, kind: LaneNode["kind"], look?: number, device = 0) => ({
     lane,
     kind,
-    name,
+    look,
     device,
   });
   const nodes = [
     node(0, "device"),
     node(1, "marks"),
     node(2, "comm"),
-    node(3, "overlap", "Free"),
-    node(4, "overlap", "Computing"),
+    node(3, "overlap", LOOK_FREE),
+    node(4, "overlap", LOOK_COMPUTING),
   ];
   const lanes = { nodes, nodeOfLane: (lane: number) => lane } as unknown as RankLanes;
   assert.deepEqual(workingLanes(lanes, [0, 1, 2, 3, 4]), [0]);

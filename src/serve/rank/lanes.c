@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/order.h"
@@ -177,6 +178,25 @@ void ps_lanes_fini(ps_lanes *lanes) {
     ps_free(lanes->parts);
     ps_arena_fini(&lanes->arena);
     *lanes = (ps_lanes){0};
+}
+
+uint8_t ps_overlap_look(const char *name) {
+    const struct {
+        const char *begin;
+        uint8_t look;
+    } LOOKS[] = {{"Computing", PS_LOOK_COMPUTING},
+                 {"Communication(Not", PS_LOOK_EXPOSED},
+                 {"Communication (Not", PS_LOOK_EXPOSED},
+                 {"Communication", PS_LOOK_COMMUNICATION},
+                 {ps_share_names[PS_SHARE_FREE], PS_LOOK_FREE},
+                 {ps_share_names[PS_SHARE_BEFORE], PS_LOOK_FREE},
+                 {ps_share_names[PS_SHARE_AFTER], PS_LOOK_FREE}};
+    for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
+        if (strncmp(name, LOOKS[i].begin, strlen(LOOKS[i].begin)) == 0) {
+            return LOOKS[i].look;
+        }
+    }
+    return PS_LOOK_NONE;
 }
 
 const char *ps_node_kind_name(ps_node_kind kind) {

@@ -56,6 +56,20 @@ PS_MUST_USE ps_code ps_lanes_init(ps_lanes *lanes, const ps_trace *trace, uint32
 uint32_t ps_lanes_of(const ps_lanes *lanes, const ps_trace *trace, uint32_t slice);
 void ps_lanes_fini(ps_lanes *lanes);
 
+/* Looks from 12 on; below are tints of names. The same numbers stand in web/src/timeline/palette.ts and docs/serve-api.md; only lanes of
+ * overlap have 12 to 15. */
+enum {
+    PS_LOOK_NONE,
+    PS_LOOK_COMPUTING = 12,
+    PS_LOOK_COMMUNICATION,
+    PS_LOOK_EXPOSED,
+    PS_LOOK_FREE,
+    PS_LOOK_SYNC,
+    PS_LOOK_INSTANT
+};
+/* What a lane of overlap, or a slice in one, is by the name that profilers and derived lanes give it; PS_LOOK_NONE: none of these. */
+uint8_t ps_overlap_look(const char *name);
+
 const char *ps_node_kind_name(ps_node_kind kind); /* "group", "host", ... */
 
 #endif

@@ -196,6 +196,12 @@ static void put_node(ps_json *j, const shown *s) {
     ps_json_key_int(j, "parent", s->parent == PS_NONE ? -1 : (int64_t)s->parent);
     ps_json_key_str(j, "name", node->name);
     ps_json_key_str(j, "kind", ps_node_kind_name(node->kind));
+    if (node->kind == PS_NODE_OVERLAP) {
+        uint8_t look = ps_overlap_look(node->name);
+        if (look != PS_LOOK_NONE) {
+            ps_json_key_uint(j, "look", look);
+        }
+    }
     ps_json_key_int(j, "lane", node->lane == PS_NONE ? -1 : (int64_t)node->lane + y->first_lane);
     ps_json_key_uint(j, "rows", rows);
     ps_json_key_uint(j, "slices", n);

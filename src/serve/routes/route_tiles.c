@@ -3,45 +3,22 @@
  * Names are numbers of texts in the trace of their layer; outside they are number * 2 + layer (route_names.c). */
 #include <string.h>
 
-#include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "serve/select/tile_ask.h"
 
 enum { MAGIC = 0x31545350 };
 
-/* Looks from 12 on; below are tints of names. The same numbers stand in web/src/timeline/palette.ts and docs/serve-api.md; only lanes of
- * overlap have 12 to 15. */
-enum { LOOK_COMPUTING = 12, LOOK_COMMUNICATION, LOOK_EXPOSED, LOOK_FREE, LOOK_SYNC, LOOK_INSTANT };
-
-static uint8_t overlap_look(const char *name, uint8_t tint) {
-    const struct {
-        const char *begin;
-        uint8_t look;
-    } LOOKS[] = {{"Computing", LOOK_COMPUTING},
-                 {"Communication(Not", LOOK_EXPOSED},
-                 {"Communication (Not", LOOK_EXPOSED},
-                 {"Communication", LOOK_COMMUNICATION},
-                 {ps_share_names[PS_SHARE_FREE], LOOK_FREE},
-                 {ps_share_names[PS_SHARE_BEFORE], LOOK_FREE},
-                 {ps_share_names[PS_SHARE_AFTER], LOOK_FREE}};
-    for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
-        if (strncmp(name, LOOKS[i].begin, strlen(LOOKS[i].begin)) == 0) {
-            return LOOKS[i].look;
-        }
-    }
-    return tint;
-}
-
 static uint8_t look_of(const ps_layer *layer, bool is_overlap, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(layer->trace);
     uint8_t tint = ps_loaded_tint(layer, s->name[slice]);
     if (is_overlap) {
-        return overlap_look(ps_trace_text(layer->trace, s->name[slice]), tint);
+        uint8_t look = ps_overlap_look(ps_trace_text(layer->trace, s->name[slice]));
+        return look != PS_LOOK_NONE ? look : tint;
     }
     if (s->kind[slice] == PS_SLICE_SYNC) {
-        return LOOK_SYNC;
+        return PS_LOOK_SYNC;
     }
-    return s->dur_ns[slice] == 0 ? LOOK_INSTANT : tint;
+    return s->dur_ns[slice] == 0 ? PS_LOOK_INSTANT : tint;
 }
 
 static uint8_t busy_of(const ps_lod_entry *e) {

@@ -98,6 +98,8 @@ export interface LaneNode {
   parent: number;
   name: string;
   kind: LaneKind;
+  /** Of lanes of overlap: what all of it is (palette.ts). */
+  look?: number;
   lane: number;
   rows: number;
   slices: number;

@@ -1,6 +1,7 @@
 /** What the timeline draws from: tiles, coverage, counters and names, and how a window of a lane is put together of tiles
  * that are there: its own level where possible, else a coarser or finer one until that comes. */
 import type { LaneNode } from "../api/types";
+import { LOOK_FREE } from "./palette";
 import { Names } from "../model/names";
 import type { Ns } from "../base/ns";
 import type { RankLanes } from "../model/rank_lanes";
@@ -47,7 +48,7 @@ export function workingLanes(lanes: RankLanes, all: readonly number[]): readonly
     (node) => node.kind === "marks" && node.device >= 0,
     (node) => node.kind === "comm",
     (node) => node.kind !== "overlap",
-    (node) => !/free/i.test(node.name),
+    (node) => node.look !== LOOK_FREE,
   ];
   for (const test of tests) {
     const found = all.filter((lane) => test(nodeOf(lane)));

@@ -39,17 +39,7 @@ export interface OverState {
 export function lookOf(ref: Ref): number {
   const lanes = lanesOf(ref.rank);
   const node = lanes?.nodes[lanes.nodeOfLane(ref.lane)];
-  if (node?.kind === "overlap") {
-    const name = node.name.toLowerCase();
-    return name.includes("not overlapped")
-      ? 14
-      : name.includes("communication")
-        ? 13
-        : name.includes("free")
-          ? 15
-          : 12;
-  }
-  return ref.tint;
+  return node?.look ?? ref.tint;
 }
 
 export function drawOver(
