@@ -929,6 +929,7 @@ const WORDS = {
   "captures.empty-folder": ["Nothing is here.", "此处没有内容。"],
   "captures.send": ["A file of this computer (or drag it onto the page)", "本机文件（也可拖到页面上）"],
   "captures.is-folder": ["{0} is a folder, and only files are sent: open it by its path, below a folder that is served.", "{0} 是目录，只能上传文件：请用已提供目录之下的路径打开。"],
+  "captures.send-hint": ["Each file is a capture of its own; the ranks of one job are opened as a folder, by its path.", "每个文件是一份单独的采集；同一作业的多个 rank 请按目录路径打开。"],
   "captures.each-its-own": ["{0} files: each is a capture of its own. The ranks of one job are opened as a folder, by its path.", "共 {0} 个文件：每个文件是一份单独的采集。同一作业的多个 rank 请按目录路径打开。"],
   "captures.sending": ["Sending {0} …", "正在上传 {0}…"],
   "captures.opened": ["{0} is open.", "已打开 {0}。"],

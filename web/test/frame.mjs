@@ -686,6 +686,7 @@ for (const [look, locale] of [
     return data;
   });
   await there.dispatchEvent("body", "drop", { dataTransfer: trace });
+  await there.waitForFunction(() => /2 files: each is a capture/.test(document.body.innerText));
   await there.waitForFunction(
     () =>
       /another\.json is open/.test(document.body.innerText) &&
@@ -701,6 +702,18 @@ for (const [look, locale] of [
   await there.waitForFunction(() =>
     /other\.json is no file of saved views/.test(document.body.innerText),
   );
+  // As it is said of files that are chosen, before and after.
+  await there.locator(".chip").dispatchEvent("click");
+  const another = there.locator("details.open-another");
+  await another.locator("summary").click();
+  assert.match(await another.innerText(), /Each file is a capture of its own/);
+  const event = { ph: "X", name: "f", pid: 1, tid: 1, ts: 1, dur: 5 };
+  const buffer = Buffer.from(JSON.stringify({ traceEvents: [event] }));
+  const mimeType = "application/json";
+  await another
+    .locator("input[type=file]")
+    .setInputFiles(["c", "d", "e"].map((name) => ({ name: `${name}.json`, mimeType, buffer })));
+  await there.waitForFunction(() => /3 files: each is a capture/.test(document.body.innerText));
   await theirs.close();
   other.server.removeAllListeners("exit");
   other.server.kill();

@@ -66,7 +66,10 @@ async function openPath(path: string): Promise<void> {
 }
 
 /** Files of whoever looks at the page, one after the other. */
-async function sendFiles(files: Iterable<File>): Promise<void> {
+async function sendFiles(files: readonly File[]): Promise<void> {
+  if (files.length > 1) {
+    notify("info", t("captures.each-its-own", files.length));
+  }
   for (const file of files) {
     try {
       if (await takeViews(file)) {
@@ -93,9 +96,6 @@ function takeDropped(e: DragEvent): void {
   const files = Array.from(e.dataTransfer?.files ?? []).filter((f) => !folders.includes(f.name));
   for (const name of folders) {
     notify("warning", t("captures.is-folder", name));
-  }
-  if (files.length > 1) {
-    notify("info", t("captures.each-its-own", files.length));
   }
   void sendFiles(files);
 }
@@ -172,6 +172,7 @@ export function OpenAnother() {
             e.currentTarget.value = "";
           }}
         />
+        <span class="quiet">{t("captures.send-hint")}</span>
       </label>
       {folder !== null && <Entries {...{ folder, browse, open, isBusy }} />}
     </details>
