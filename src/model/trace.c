@@ -48,9 +48,6 @@ struct ps_builder {
     size_t n_open_args, cap_open_args;
     uint32_t *order; /* in which the first n_ordered slices will be sealed; NULL: not asked for */
     uint32_t n_ordered;
-#define X(type, col) +1
-    ps_filled_array filled[0 PS_SLICE_COLS(X)], filled_args;
-#undef X
     bool failed;
 };
 
@@ -258,18 +255,6 @@ static bool grow_slices(ps_builder *b, size_t need) {
 bool ps_builder_expect_slices(ps_builder *b, size_t n) {
     size_t need = (size_t)b->trace->slices.n + n;
     return need <= b->cap_slices || grow_slices(b, need);
-}
-
-void ps_builder_pages_ahead(ps_builder *b, ps_pages_ahead *pages) {
-    const ps_slices *s = &b->trace->slices;
-    const ps_arg_store *args = &b->trace->args;
-    ps_filled_array *filled = b->filled;
-#define X(type, col)                                                                               \
-    ps_pages_ahead_of(pages, filled++, s->col, s->n * sizeof *s->col,                              \
-                      b->cap_slices * sizeof *s->col);
-    PS_SLICE_COLS(X)
-#undef X
-    ps_pages_ahead_of(pages, &b->filled_args, args->bytes, args->n_bytes, args->cap_bytes);
 }
 
 static bool time_ok(int64_t ns) {

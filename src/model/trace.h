@@ -13,7 +13,6 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/pages_ahead.h"
 #include "base/strpool.h"
 #include "model/table.h"
 #include "model/worker_ops.h"
@@ -307,8 +306,6 @@ const ps_table *ps_builder_side_table_of(const ps_builder *b, const char *name);
 ps_diag *ps_builder_diag(ps_builder *b);
 /* So many more slices may come: room for them at once. False when memory is out. */
 bool ps_builder_expect_slices(ps_builder *b, size_t n);
-/* Has pages that slices will fill made ready (base/pages_ahead.h), if `pages` is not NULL. */
-void ps_builder_pages_ahead(ps_builder *b, ps_pages_ahead *pages);
 
 /* Memory ran out in an earlier call; sealing will fail with PS_NOMEM. */
 bool ps_builder_failed(const ps_builder *b);

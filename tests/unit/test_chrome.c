@@ -257,7 +257,7 @@ static void slices_are_found_by_track_and_time(void **state) {
         {.ph = 'X', .ts_ns = 10, .dur_ns = 5, .pid = 1, .tid = 1, .name = 1, .flags = flags},
         {.ph = 'X', .ts_ns = 10, .dur_ns = 9, .pid = 1, .tid = 1, .name = 2, .flags = flags}};
     ps_builder *b = ps_builder_new();
-    ps_trace_model *m = ps_trace_model_new(b, NULL, ALL, 1);
+    ps_trace_model *m = ps_trace_model_new(b, NULL, ALL);
     assert_non_null(m);
     ps_event_batch batch = {.events = events, .n_events = 1, .texts = FIRST, .n_texts = 2};
     assert_int_equal(ps_trace_model_batch(m, &batch, NULL), PS_OK);
@@ -372,7 +372,7 @@ static uint64_t read_zeros(const char *text, size_t block_bytes, ps_buf *said) {
     ps_event_stats stats;
     ps_builder *b = ps_builder_new();
     ps_input *in = ps_input_of_memory(text, strlen(text), &err);
-    ps_trace_model *m = ps_trace_model_new(b, &DIALECT, ALL, 2);
+    ps_trace_model *m = ps_trace_model_new(b, &DIALECT, ALL);
     ps_event_sink sink = {m, give_batch, NULL};
     assert_int_equal(
         ps_trace_events_read_tuned(in, &SCHEMA, &sink, &tuning, ps_builder_diag(b), &stats, &err),

@@ -332,7 +332,8 @@ static void ends_early(void **state) {
         }
         ps_store_free(s); /* the first time while it is read */
     }
-    assert_true(atomic_load(&n_changes) > 2 * 2 + 4); /* 22 MB: five times on the way, each */
+    /* Each is begun, ready, and tells of 22 MB once on the way at least; a machine that takes long hears of more. */
+    assert_true(atomic_load(&n_changes) >= 2 * 3);
 }
 
 /* Many threads want, take and give back while a small budget makes ranks come and go. */

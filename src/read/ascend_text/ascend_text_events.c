@@ -509,8 +509,7 @@ ps_code ps_ascend_text_events(ps_ascend_text *r, ps_input *in, size_t n_threads,
                                 .context = r,
                                 .exact_ends = true,
                                 .zero_is_stray = true};
-    sink_context c = {r,
-                      ps_trace_model_new(r->builder, &dialect, model_needs(r->needs), n_threads)};
+    sink_context c = {r, ps_trace_model_new(r->builder, &dialect, model_needs(r->needs))};
     if (c.model == NULL) {
         return ps_fail_nomem(err);
     }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/threads.h"
 #include "read/events/trace_model_parts.h"
 
 #define FIRST_TEXT_PID INT64_C(-1000001) /* and downwards */
@@ -18,8 +17,7 @@ static ps_str model_word(ps_trace_model *m, const char *text) {
     return ps_builder_str(m->builder, text, strlen(text));
 }
 
-ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uint32_t needs,
-                                   size_t n_threads) {
+ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uint32_t needs) {
     ps_trace_model *m = ps_calloc(1, sizeof *m);
     if (m == NULL) {
         return NULL;
@@ -28,8 +26,6 @@ ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uin
     m->diag = ps_builder_diag(b);
     m->dialect = dialect != NULL ? *dialect : (ps_dialect){0};
     m->needs = needs;
-    bool has_others = n_threads > 1 || (n_threads == 0 && ps_n_processors() > 1);
-    m->pages = has_others ? ps_pages_ahead_new() : NULL; /* without it all goes on as ever */
     m->free_open = PS_NONE;
     m->last_ns = INT64_MIN;
     for (size_t i = 0; i < PS_MODEL_THREAD_CACHE; i++) {
@@ -55,7 +51,6 @@ void ps_trace_model_free(ps_trace_model *m) {
     if (m == NULL) {
         return;
     }
-    ps_pages_ahead_free(m->pages);
     ps_free(m->texts);
     ps_free(m->threads);
     ps_free(m->placements);
@@ -575,17 +570,6 @@ void ps_model_take(ps_trace_model *m, ps_model_event *e) {
     }
 }
 
-static void points_ahead(ps_points *p, ps_pages_ahead *pages) {
-    ps_pages_ahead_of(pages, &p->filled, p->points, p->n * sizeof *p->points,
-                      p->cap * sizeof *p->points);
-}
-
-static void model_pages_ahead(ps_trace_model *m) {
-    ps_builder_pages_ahead(m->builder, m->pages);
-    points_ahead(&m->flows, m->pages);
-    points_ahead(&m->ranges, m->pages);
-}
-
 ps_code ps_trace_model_batch(ps_trace_model *m, const ps_event_batch *batch, ps_err *err) {
     if (!ps_grow(&m->texts, &m->cap_texts, batch->n_texts, PS_MODEL_MAX, sizeof *m->texts)) {
         return ps_fail_nomem(err);
@@ -593,7 +577,6 @@ ps_code ps_trace_model_batch(ps_trace_model *m, const ps_event_batch *batch, ps_
     if (batch->n_texts > 0) {
         memset(m->texts, 0, batch->n_texts * sizeof *m->texts);
     }
-    model_pages_ahead(m);
     ps_model_event e = {.batch = batch, .model = m};
     for (size_t i = 0; i < batch->n_events && !m->failed; i++) {
         e.event = &batch->events[i];
@@ -628,8 +611,6 @@ static void label_tracks(ps_trace_model *m) {
 }
 
 ps_code ps_trace_model_finish(ps_trace_model *m, ps_err *err) {
-    ps_pages_ahead_free(m->pages);
-    m->pages = NULL;
     if (m->held.n > 0) {
         ps_model_release(m); /* all times are 0 */
     }

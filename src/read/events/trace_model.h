@@ -82,9 +82,8 @@ typedef struct ps_dialect {
 } ps_dialect;
 
 /* What the trace shall hold, by ps_needs bits (SLICES, FLOWS, COUNTERS, STEPS). `dialect` is borrowed, NULL: the common
- * rules alone. `n_threads` of the reading (0: one per processor): of several, one makes pages ready. NULL when memory is out. */
-ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uint32_t needs,
-                                   size_t n_threads);
+ * rules alone. NULL when memory is out. */
+ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uint32_t needs);
 void ps_trace_model_free(ps_trace_model *m); /* NULL is fine */
 
 /* Takes one batch, in file order. */

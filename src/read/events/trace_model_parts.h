@@ -80,7 +80,6 @@ typedef struct ps_points {
     ps_idmap family_rows; /* hash, or the next free key after it -> row */
     ps_point *points;
     size_t n, cap;
-    ps_filled_array filled;
     uint32_t *order; /* points of one id side by side, once grouped */
 } ps_points;
 
@@ -127,7 +126,6 @@ struct ps_trace_model {
     ps_diag *diag;
     ps_dialect dialect;
     uint32_t needs;
-    ps_pages_ahead *pages; /* NULL: one thread does all */
 
     ps_str *texts; /* of this batch, none: not interned yet */
     size_t cap_texts;

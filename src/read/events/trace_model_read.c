@@ -23,7 +23,7 @@ ps_code ps_trace_model_read(ps_input *in, const ps_dialect *dialect, uint32_t ne
                             ps_code (*member)(void *context, const char *key, const char *json,
                                               size_t n, ps_err *err),
                             size_t n_threads, ps_builder *b, ps_err *err) {
-    whole w = {.model = ps_trace_model_new(b, dialect, needs, n_threads),
+    whole w = {.model = ps_trace_model_new(b, dialect, needs),
                .context = dialect != NULL ? dialect->context : NULL,
                .member = member};
     if (w.model == NULL) {

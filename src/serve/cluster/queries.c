@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
+#include "base/monotonic.h"
 #include "base/num.h"
 #include "query/collect.h"
 #include "query/sql.h"
@@ -105,12 +105,6 @@ static bool note_unread(ps_lang lang, ps_query_rows *rows, const ps_sql *sql,
     return ok;
 }
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 typedef struct query_making {
     const ps_request *q;
     const ps_query_ask *ask;
@@ -126,7 +120,7 @@ static ps_code run_query(const query_making *mk, ps_query_rows *rows, ps_err *er
         .max_bytes = PS_QUERY_MOST_BYTES,
         .asker = mk->q->watch,
         .lender = {.lend = lend_rank, .take_back = take_rank_back, .context = mk->q->store}};
-    int64_t begin_ns = now_ns();
+    int64_t begin_ns = ps_monotonic_ns();
     ps_sql *sql = ps_sql_open(cluster, &opts, err);
     if (sql == NULL) {
         ps_cluster_run_end(&of);
@@ -140,7 +134,7 @@ static ps_code run_query(const query_making *mk, ps_query_rows *rows, ps_err *er
     }
     ps_sql_close(sql);
     ps_cluster_run_end(&of);
-    rows->elapsed_ns = now_ns() - begin_ns;
+    rows->elapsed_ns = ps_monotonic_ns() - begin_ns;
     return code;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/monotonic.h"
 #include "base/threads.h"
 #include "serve/http/server_exchange.h"
 
@@ -29,12 +30,6 @@ enum {
     CROWD_IDLE_MS = 1000, /* how long a connection may be idle while most of them are taken */
     LOOK_MS = 250         /* of the keeper, when nothing changes */
 };
-
-int64_t ps_server_now_ms(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static struct timespec time_of_ms(int64_t ms) {
     return (struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -91,7 +86,7 @@ static void *keep_server(void *context) {
     ps_server *s = context;
     (void)pthread_mutex_lock(&s->lock);
     while (!s->is_over) {
-        int64_t now_ms = ps_server_now_ms();
+        int64_t now_ms = ps_monotonic_ms();
         s->is_changed = false;
         stop_abandoned(s, false);
         wake_waiting(s, now_ms);
@@ -129,7 +124,7 @@ static void connect_one(ps_server *s, struct MHD_Connection *mhd, void **context
     }
     c->fd = socket_of(mhd);
     c->is_reading = true;
-    c->since_ms = ps_server_now_ms();
+    c->since_ms = ps_monotonic_ms();
     (void)pthread_mutex_lock(&s->lock);
     c->next = s->conns;
     if (s->conns != NULL) {
@@ -385,7 +380,7 @@ ps_server *ps_server_start(ps_store *store, const ps_server_opts *opts, ps_err *
 
 /* Waits until all that was asked is answered, or for two seconds. */
 static void let_answers_end(ps_server *s) {
-    struct timespec end = time_of_ms(ps_server_now_ms() + PATIENCE_MS);
+    struct timespec end = time_of_ms(ps_monotonic_ms() + PATIENCE_MS);
     (void)pthread_mutex_lock(&s->lock);
     s->is_stopping = true;
     s->is_changed = true;
@@ -401,7 +396,7 @@ static void let_answers_end(ps_server *s) {
 /* Hangs up on everybody and waits until libmicrohttpd has noticed. It must have nothing to do any more when it is stopped: its
  * version 0.9.75 crashes when it meets a malformed request at that moment. */
 static bool hang_up(ps_server *s) {
-    struct timespec end = time_of_ms(ps_server_now_ms() + PATIENCE_MS);
+    struct timespec end = time_of_ms(ps_monotonic_ms() + PATIENCE_MS);
     (void)pthread_mutex_lock(&s->lock);
     s->is_hanging_up = true; /* connections that were on the way here come yet */
     for (const ps_conn *c = s->conns; c != NULL; c = c->next) {

@@ -5,6 +5,7 @@
 
 #include "analyze/core/analysis_options.h"
 #include "base/alloc.h"
+#include "base/monotonic.h"
 #include "base/num.h"
 #include "serve/http/assets.h"
 #include "serve/http/send.h"
@@ -57,7 +58,7 @@ static void note_conn(ps_exchange *e, bool is_reading) {
     if (e->conn != NULL) {
         (void)pthread_mutex_lock(&e->server->lock);
         e->conn->is_reading = is_reading;
-        e->conn->since_ms = ps_server_now_ms();
+        e->conn->since_ms = ps_monotonic_ms();
         (void)pthread_mutex_unlock(&e->server->lock);
     }
 }
@@ -315,7 +316,7 @@ static bool wait_for_change(ps_exchange *e) {
     bool waits = !s->is_stopping && e->route->must_wait(&e->request, 0);
     if (waits) {
         e->has_waited = true; /* who comes back is answered */
-        e->waits_since_ms = ps_server_now_ms();
+        e->waits_since_ms = ps_monotonic_ms();
         e->next_waiting = s->waiting;
         s->waiting = e;
         watch_conn(e, &e->watch);

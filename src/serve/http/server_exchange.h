@@ -80,8 +80,6 @@ struct ps_server {
     ps_exchange *waiting;
 };
 
-/* Monotonic. */
-int64_t ps_server_now_ms(void);
 /* Whether the other side has closed, or half of it: who hangs up cannot be told from who only says no more, and waits for nothing. */
 bool ps_socket_is_gone(int fd);
 

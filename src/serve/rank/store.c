@@ -19,14 +19,16 @@
 
 #include "analyze/views/view.h"
 #include "base/alloc.h"
+#include "base/monotonic.h"
 #include "base/threads.h"
 #include "read/readers.h"
 #include "serve/rank/loaded_make.h"
 #include "serve/rank/roots.h"
 #include "serve/rank/store_ranks.h"
 
-/* How often a rank that is read tells of it: not at all for what is read in a blink. */
-enum { PROGRESS_STEPS = 32, PROGRESS_LEAST_BYTES = 4 << 20 };
+/* How often a rank that is read tells of it: not at all for what is read in a blink, and no more often than eyes follow, for the page
+ * that hears of it draws on the processors that read. */
+enum { PROGRESS_STEPS = 32, PROGRESS_LEAST_BYTES = 4 << 20, PROGRESS_LEAST_MS = 250 };
 
 #define MIN_BUDGET_BYTES ((size_t)256 << 20)
 
@@ -35,6 +37,7 @@ typedef struct place {
     ps_store *store;
     ps_rank_state state;
     uint64_t seq;      /* of the last change */
+    int64_t told_ms;   /* when it last told how far it is */
     uint64_t wish;     /* when somebody last asked for it, 0: nobody */
     uint64_t last_use; /* when it was last taken */
     size_t n_held, bytes;
@@ -174,10 +177,17 @@ static void make_store_room(ps_store *s, size_t more, size_t but) {
 static void come_further(void *context) {
     place *p = context;
     ps_store *s = p->store;
+    int64_t now_ms = ps_monotonic_ms();
     (void)pthread_mutex_lock(&s->lock);
-    p->seq = ++s->seq;
+    bool is_due = now_ms - p->told_ms >= PROGRESS_LEAST_MS;
+    if (is_due) {
+        p->told_ms = now_ms;
+        p->seq = ++s->seq;
+    }
     (void)pthread_mutex_unlock(&s->lock);
-    tell_store(s);
+    if (is_due) {
+        tell_store(s);
+    }
 }
 
 static ps_loaded *read_store_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
