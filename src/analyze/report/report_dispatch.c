@@ -370,8 +370,8 @@ static int64_t edges_of_ns(const ps_report_member *m, int activity) {
 static bool are_edges_unrecorded(const ps_report_member *m) {
     int64_t told_ns = 0;
     for (int activity = 0; activity < PS_N_ACTIVITIES; activity++) {
-        told_ns = activity != PS_ACTIVITY_NONE ? ps_i64_plus(told_ns, edges_of_ns(m, activity))
-                                               : told_ns;
+        told_ns =
+            activity != PS_ACTIVITY_NONE ? ps_i64_plus(told_ns, edges_of_ns(m, activity)) : told_ns;
     }
     return told_ns < ps_report_edges_ns(m) / 2;
 }

@@ -53,8 +53,9 @@ typedef struct ps_finding {
         n_over; /* ranks on which the rule fires, which the text then says; 0: no rule of single ranks */
     bool is_of_computing; /* slow-rank: it is the computing that differs */
     bool is_replayed;     /* the gain is that of a replay without the cause (report_replay.h) */
-    bool is_unrecorded;   /* idle time of which nothing recorded says why: the rank may have waited for others */
-    bool is_assumed;      /* the gain rests on something that was not measured: medium at most */
+    bool
+        is_unrecorded; /* idle time of which nothing recorded says why: the rank may have waited for others */
+    bool is_assumed; /* the gain rests on something that was not measured: medium at most */
     const char *text;
     const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
     int64_t mend_rank;  /* which the remedy names, where it does: */

@@ -290,7 +290,9 @@ static const ps_whatif_cause *leading_cause(const ps_report *report) {
 static void add_number(sentence *s, size_t finding, size_t kernels) {
     const ps_lang lang = s->lang;
     if (finding != SIZE_MAX && kernels != SIZE_MAX) {
-        add_text(s, PS_SAY(lang, " (finding %zu; its kernels: finding %zu)", "（发现 %zu；其核函数：发现 %zu）"),
+        add_text(s,
+                 PS_SAY(lang, " (finding %zu; its kernels: finding %zu)",
+                        "（发现 %zu；其核函数：发现 %zu）"),
                  finding + 1, kernels + 1);
     } else if (finding != SIZE_MAX || kernels != SIZE_MAX) {
         add_text(s, PS_SAY(lang, " (finding %zu)", "（发现 %zu）"),
