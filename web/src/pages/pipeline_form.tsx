@@ -309,6 +309,13 @@ const less = (a: number, b: number): boolean => a < b - NOTHING;
 const signed = (value: number, text: string): string =>
   value >= NOTHING ? `+${text}` : value <= -NOTHING ? `−${text}` : text;
 
+/** What the figures are of, which need not be the form's: what lies below the measured rows. */
+const WHAT_LIES_BELOW: Partial<Record<string, Word>> = {
+  form: "simulate.of-form",
+  none: "simulate.of-form",
+  replay: "simulate.of-replay",
+};
+
 function Outcome({ isChanged }: { isChanged: boolean }) {
   const sim = useAtom(simulated);
   const why = useAtom(refusal);
@@ -348,6 +355,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
       : (step_ns - measured.stepNs) / measured.stepNs;
   return (
     <div class="sim-out" aria-live="polite" aria-busy={busy}>
+      <p>{t(WHAT_LIES_BELOW[sim.under] ?? "simulate.of-theory", sim.reply.used.schedule)}</p>
       <dl>
         <div>
           <dt>{t("simulate.step-time")}</dt>

@@ -1,6 +1,6 @@
 /** Ranks that a page leads to and that may not have been read yet. */
 import type { Rank } from "../api/types";
-import { notify } from "../model/notices";
+import { lowerUnless, notify } from "../model/notices";
 import { load, rankOf, ranks } from "../model/session";
 import { rankWord, t } from "../words";
 
@@ -21,7 +21,8 @@ export function readyRank(key: string): Promise<Rank> {
     if (check()) {
       return;
     }
-    notify("info", t("pipeline.jump-load", rankWord(rankOf(key)!.label)));
+    const note = notify("info", t("pipeline.jump-load", rankWord(rankOf(key)!.label)));
+    lowerUnless(note, () => ["queued", "reading"].includes(rankOf(key)?.state ?? ""), [ranks]);
     void load([key]).catch(give);
     const stop = ranks.listen(() => check() && stop());
   });

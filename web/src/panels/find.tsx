@@ -1,17 +1,25 @@
 /** Find: what the search found: names, lanes, and the list of all (T-29, T-30). */
+import type { Rank } from "../api/types";
 import { useAtom } from "../base/atom";
 import { counts, foundIn, mistake, paramsOf, query, search } from "../model/search";
-import { goto, rankOf } from "../model/session";
+import { goto, rankOf, ranks } from "../model/session";
 import { laneName } from "../model/shown";
 import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
 import { DataTable } from "./table";
+
+/** How many were found, and where not all ranks are here in how many of them. */
+export function foundText(n: number, all: readonly Rank[]): string {
+  const nReady = all.filter((r) => r.state === "ready").length;
+  return nReady === all.length ? t("find.found", n) : t("find.found-in", n, nReady, all.length);
+}
 
 export function Find() {
   const q = useAtom(query);
   const found = useAtom(counts);
   const wrong = useAtom(mistake);
   const lane = useAtom(foundIn);
+  const all = useAtom(ranks);
   if (wrong !== null) {
     return (
       <Empty title={t("find.wrong", q.text)}>
@@ -90,7 +98,7 @@ export function Find() {
       <DataTable
         path="search/table"
         params={params}
-        title={t("find.found", found.total)}
+        title={foundText(found.total, all)}
         name="found"
         urlKey="found"
       />

@@ -1,6 +1,6 @@
 /** Slice List: statistics of what lies in the box, by name; on the right every slice of the chosen name (T-26, T-28). Sums are
  * given twice, plain and as the union of the time covered, since lanes overlap. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { list, type Params } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
@@ -85,6 +85,13 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
     setName(null);
     setTotals(undefined);
   }, [b]);
+  // Where the two tables stand under one another what was asked for comes into sight.
+  const tables = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (name !== null) {
+      tables.current?.lastElementChild?.scrollIntoView({ block: "nearest" });
+    }
+  }, [name]);
   const params = askOf(b, rank, lanes);
   return (
     <div class="slice-list">
@@ -122,7 +129,7 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
           {t("calls.of-box")}
         </button>
       </div>
-      <div class="split">
+      <div class="split" ref={tables}>
         <DataTable
           path="stats"
           params={params}

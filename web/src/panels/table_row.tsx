@@ -134,9 +134,9 @@ function GridCell({ row, table, column, bar, most, branch, options, onToggle }: 
 /** Names differ at their ends, sentences do not: they begin with what they say. */
 const LONG_NAME = 21;
 const WORD = 8;
-const TAIL = 12;
+const TAIL = 8;
 /** Room for them in digits: capitals are wider. */
-const TAIL_CH = 14;
+const TAIL_CH = 9;
 export const isLongName = (text: string): boolean =>
   text.length >= LONG_NAME &&
   /^[\x20-\x7e]*$/.test(text) &&
