@@ -193,6 +193,9 @@ typedef struct ps_chart {
         unjudged; /* why some pipelines have no bubble, "" where all have one; owned by the chart */
     const char *
         unreplayed; /* why no other schedule was replayed, or nothing is gained by those that were; "" else, and where nobody asked; owned by the chart */
+    int32_t
+        replayed_pipeline; /* whose durations other schedules were replayed with: that of the longest steps, */
+    int64_t replayed_step_ns; /* of so long on average; 0: nobody asked */
     const struct ps_table *
         lacks; /* what is not in it because it failed (model/lacks.h), or NULL; of the run that made the chart */
     ps_arena arena; /* names */

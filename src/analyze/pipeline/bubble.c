@@ -697,17 +697,37 @@ void ps_bubble_report_fini(ps_bubble_report *r) {
     *r = (ps_bubble_report){0};
 }
 
-int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r) {
+/* Of the steps of a pipeline that have as many passes as usual; of all its steps where none has. */
+static int64_t mean_step_ns(const ps_bubble_report *r, int32_t pipeline) {
     int64_t sum_ns[2] = {0, 0}; /* of all, of usual steps */
     int64_t n[2] = {0, 0};
     for (size_t i = 0; i < r->n_steps; i++) {
         const ps_step_bubble *step = &r->steps[i];
         bool is_usual = step->n_fewer == 0 && step->n_more == 0;
-        sum_ns[0] = ps_i64_plus(sum_ns[0], step->step_ns);
-        sum_ns[1] = ps_i64_plus(sum_ns[1], is_usual ? step->step_ns : 0);
-        n[0]++;
-        n[1] += is_usual;
+        if (step->pipeline == pipeline) {
+            sum_ns[0] = ps_i64_plus(sum_ns[0], step->step_ns);
+            sum_ns[1] = ps_i64_plus(sum_ns[1], is_usual ? step->step_ns : 0);
+            n[0]++;
+            n[1] += is_usual;
+        }
     }
     bool some = n[1] > 0;
     return n[some] > 0 ? sum_ns[some] / n[some] : 0;
+}
+
+int32_t ps_bubble_longest_pipeline(const ps_bubble_report *r, int64_t *mean_ns) {
+    int32_t last = -1;
+    for (size_t i = 0; i < r->n_steps; i++) {
+        last = r->steps[i].pipeline > last ? r->steps[i].pipeline : last;
+    }
+    int32_t longest = -1;
+    *mean_ns = 0;
+    for (int32_t pipeline = 0; pipeline <= last; pipeline++) {
+        int64_t ns = mean_step_ns(r, pipeline);
+        if (ns > *mean_ns) {
+            longest = pipeline;
+            *mean_ns = ns;
+        }
+    }
+    return longest;
 }

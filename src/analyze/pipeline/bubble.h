@@ -84,8 +84,9 @@ typedef struct ps_bubble_limits {
 PS_MUST_USE ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits,
                                       ps_bubble_report *out, ps_err *err);
 void ps_bubble_report_fini(ps_bubble_report *r);
-/* Mean of the steps that have as many passes as usual, over all pipelines; of all steps where none has. */
-int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r);
+/* The pipeline whose steps are the longest, which the job waits for, by the mean of those that have as many passes as usual (of all where none
+ * has). The first of equal ones; -1 without steps. */
+int32_t ps_bubble_longest_pipeline(const ps_bubble_report *r, int64_t *mean_ns);
 
 /* The report as tables, cluster-homed: one row per stage and step, the same with what was waited for; one row per
  * step. NULL when memory is out. */

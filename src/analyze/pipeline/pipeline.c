@@ -426,7 +426,9 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     code = code == PS_OK ? add_chart_pipeline_tables(chart, &report, opts->in_full, result, err)
                          : code;
     ps_replay_opts replay = opts->replay;
-    replay.measured_ns = ps_bubble_mean_step_ns(&report);
+    replay.pipeline = ps_bubble_longest_pipeline(&report, &replay.measured_ns);
+    chart->replayed_pipeline = replay.pipeline;
+    chart->replayed_step_ns = replay.measured_ns;
     ps_bubble_report_fini(&report);
     chart->n_unmarked_weights = notes->n_unmarked_weights;
     /* One stage alone does the same under every schedule. */

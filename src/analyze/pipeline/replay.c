@@ -552,7 +552,7 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
                    .r = r,
                    .opts = opts,
                    .lang = chart->lang};
-    ps_code code = ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err);
+    ps_code code = ps_measure_times(chart, r, PS_FIRST_STEP, opts->pipeline, &t, err);
     code = code == PS_OK ? fill_replay(&x, err) : code;
     ps_measured_times_fini(&t);
     ps_table *replay = ps_table_end(x.table);

@@ -45,7 +45,9 @@ int64_t *ps_measured_durations(const ps_measured_times *t, const ps_sim_plan *pl
 
 typedef struct ps_replay_opts {
     int64_t max_activations; /* of a stage, in microbatches of the whole stage; 0: no limit */
-    int64_t measured_ns;     /* the step that the replay should give again (ps_replay_is_like) */
+    int32_t
+        pipeline; /* whose durations are replayed: that of the longest steps, which the job waits for; -1: all */
+    int64_t measured_ns; /* its step, which the replay should give again (ps_replay_is_like) */
 } ps_replay_opts;
 
 /* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within a

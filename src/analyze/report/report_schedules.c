@@ -154,21 +154,40 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
     ps_findings_remedy(f, text);
 }
 
-/* Schedules are replayed with one duration for each kind of op, so that the one that ran may take another time than its steps did. A sentence; "" where the two are within a hundredth. */
-static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192]) {
+static bool has_several_pipelines(const ps_chart *chart) {
+    bool several = false;
+    for (size_t i = 1; i < chart->n_ranks; i++) {
+        several = several || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
+    }
+    return several;
+}
+
+/* Schedules are replayed with one duration for each kind of op, so that the one that ran may take another time than its steps did; where there are several pipelines it is
+ * said whose durations they are. A sentence; "" where there is nothing to say. */
+static void say_usual(const ps_report *report, int64_t replayed_ns, char out[256]) {
     const ps_lang lang = report->findings.lang;
-    int64_t differs_ns = replayed_ns - report->chart_step_ns;
+    int64_t step_ns = report->chart->replayed_step_ns;
+    int64_t differs_ns = replayed_ns - step_ns;
     differs_ns = differs_ns < 0 ? -differs_ns : differs_ns;
     out[0] = '\0';
-    if (differs_ns > report->chart_step_ns / 100) {
+    if (has_several_pipelines(report->chart)) {
         (void)snprintf(
-            out, 192,
+            out, 256,
+            PS_SAY(
+                lang,
+                " Both replays take each pass and transfer of pipeline %d, whose steps are the longest, "
+                "with its median duration: its steps take %s on average.",
+                "两次仿真都按流水线 %d（其 step 最长）的各前向、反向与传输的中位时长：其 step 实际平均为 %s。"),
+            (int)report->chart->replayed_pipeline, ps_ns_text_of(step_ns).text);
+    } else if (differs_ns > step_ns / 100) {
+        (void)snprintf(
+            out, 256,
             PS_SAY(
                 lang,
                 " Both replays take each pass and transfer with its median duration: a step takes %s on "
                 "average.",
                 "两次仿真都按各前向、反向与传输的中位时长：step 实际平均为 %s。"),
-            ps_ns_text_of(report->chart_step_ns).text);
+            ps_ns_text_of(step_ns).text);
     }
 }
 
@@ -206,7 +225,7 @@ void ps_report_find_schedule(ps_report *report) {
     char held[96];
     say_held(lang, ps_column_real(replay, best, "activations"),
              ps_column_real(replay, 0, "activations"), held);
-    char usual[192];
+    char usual[256];
     say_usual(report, ps_column_int(replay, 0, "step time", 0), usual);
     ps_findings_add(
         f,
