@@ -22,6 +22,8 @@ interface Place {
   dur: number;
   /** On its button, and whole. */
   text: string;
+  /** Behind it, never cut. */
+  took: string;
   full: string;
   note: string;
 }
@@ -44,11 +46,11 @@ function placesOf(evidence: Table, finding: number): Place[] {
           t("findings.rank", String(rank(row))),
           step(row) === null ? "" : t("findings.step", String(step(row))),
           said,
-          dur(row) === null ? "" : duration(dur(row)!),
         ]
           .filter((part) => part !== "")
           .join(" \u00b7 ");
       const called = String(name(row) ?? "");
+      const took = dur(row) === null ? "" : ` \u00b7 ${duration(dur(row)!)}`;
       return {
         key: String(key(row)),
         rank: String(rank(row)),
@@ -56,7 +58,8 @@ function placesOf(evidence: Table, finding: number): Place[] {
         at: time(row) === null ? null : BigInt(time(row)!),
         dur: dur(row) ?? 0,
         text: textOf(shortName(called, MOST_NAME)),
-        full: textOf(called),
+        took,
+        full: textOf(called) + took,
         note: String(note(row) ?? ""),
       };
     });
@@ -109,7 +112,8 @@ export function Evidence({
           title={titleOf(place)}
           onClick={() => void showPlace(place, section === "pipeline")}
         >
-          {place.text}
+          <span>{place.text}</span>
+          {place.took}
         </button>
       ))}
     </p>

@@ -2,7 +2,8 @@ import { pipelineHit, type PipelineHit } from "./pipeline_lane";
 /** What the mouse does: over the rows, the axis with its strip of markers, the minimap, and the edge of the label column. */
 import type { Ns } from "../base/ns";
 import { followDrag, placeIn, wheelMove, wheelUnit } from "../base/pointer";
-import { box, boxLocked, shiftOf } from "../model/session";
+import { fail } from "../model/notices";
+import { box, boxLocked, shiftOf, type Box } from "../model/session";
 import {
   addMarker,
   editedMarker,
@@ -16,6 +17,7 @@ import { tree } from "../model/tree";
 import { lanesCrossed } from "./boxes";
 import { analysisAt, AXIS_PX, markerAt } from "./draw_axis";
 import type { SliceHit } from "./hit";
+import { exactly, type Snapped } from "./pointer";
 import type { Region } from "./scene";
 import type { Timeline } from "./timeline";
 
@@ -118,7 +120,8 @@ export class Gestures {
     const { scene } = timeline;
     const begin = placeIn(plot, e);
     const region = scene.regionAt(begin.y);
-    const beginNs = timeline.pointer.snap(begin.x, begin.y);
+    const from = timeline.pointer.snapTo(begin.x, begin.y);
+    let to = from;
     const beginY = scene.inside(region, begin.y);
     const isZoom = e.altKey;
     const before = box.get();
@@ -130,11 +133,11 @@ export class Gestures {
         const { x, y } = placeIn(plot, now);
         timeline.isZoomBox = isZoom;
         this.scrollWhileDragging(region, y);
-        const at = timeline.pointer.snap(Math.max(0, Math.min(scene.width, x)), y);
+        to = timeline.pointer.snapTo(Math.max(0, Math.min(scene.width, x)), y);
         this.setBox(
           region,
-          beginNs,
-          at,
+          from.ns,
+          to.ns,
           beginY,
           scene.inside(region, Math.max(region.top, Math.min(region.bottom, y))),
           isZoom,
@@ -147,10 +150,25 @@ export class Gestures {
         if (isZoom && drawn !== null) {
           box.set(before);
           moveWindow((view) => view.show(drawn.from, drawn.to));
+        } else if (drawn !== null && drawn !== before) {
+          void this.settleBox(drawn, from, to);
         }
       },
       click: (now) => this.click(now),
     });
+  }
+
+  /** What its edges are attracted to is inside of it or outside, to the ns. */
+  private async settleBox(drawn: Box, from: Snapped, to: Snapped): Promise<void> {
+    try {
+      const [a, b] = await Promise.all([exactly(from), exactly(to)]);
+      const exact = { ...drawn, from: Math.min(a, b), to: Math.max(a, b) };
+      if (box.get() === drawn && (exact.from !== drawn.from || exact.to !== drawn.to)) {
+        box.set(exact);
+      }
+    } catch (error) {
+      fail(error);
+    }
   }
 
   private scrollWhileDragging(region: Region, y: number): void {

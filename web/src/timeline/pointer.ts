@@ -1,5 +1,6 @@
 /** What the pointer is on. */
-import type { Ref } from "../api/types";
+import { get } from "../api/client";
+import type { Ref, Slice } from "../api/types";
 import type { Ns } from "../base/ns";
 import { hovered, viewport } from "../model/timeline";
 import { shiftAt } from "../model/tree";
@@ -10,6 +11,13 @@ import type { PipelineHit } from "./pipeline_lane";
 
 /** An edge of a slice attracts from so far (CSS pixels). */
 const SNAP_PX = 4;
+
+/** A place, and the slice at whose start or end it is. */
+export interface Snapped {
+  ns: Ns;
+  hit: SliceHit | null;
+  isEnd: boolean;
+}
 
 export class Pointer {
   hover: SliceHit | null = null;
@@ -91,11 +99,28 @@ export class Pointer {
         };
   }
 
-  /** viewNs under a pixel, at the start or end of a slice that is near where there is one. */
-  snap(x: number, y: number): Ns {
+  /** viewNs under a pixel, at the start or end of a slice that is near where there is one: of which, as tiles know it. */
+  snapTo(x: number, y: number): Snapped {
     const hit = this.hits.at(viewport, x, y);
-    const edges = hit === null ? [] : [hit.from, hit.to];
-    const near = edges.find((edge) => Math.abs(viewport.x(edge) - x) <= SNAP_PX);
-    return near === undefined ? viewport.ns(x) : Math.round(near);
+    const isNear = (edge: Ns): boolean => Math.abs(viewport.x(edge) - x) <= SNAP_PX;
+    if (hit !== null && isNear(hit.from)) {
+      return { ns: Math.round(hit.from), hit, isEnd: false };
+    }
+    return hit !== null && isNear(hit.to)
+      ? { ns: Math.round(hit.to), hit, isEnd: true }
+      : { ns: viewport.ns(x), hit: null, isEnd: false };
   }
+
+  snap(x: number, y: number): Ns {
+    return this.snapTo(x, y).ns;
+  }
+}
+
+/** Tiles that span much round what they hold, by some ns: the server knows the edge itself. */
+export async function exactly({ ns, hit, isEnd }: Snapped): Promise<Ns> {
+  if (hit === null) {
+    return ns;
+  }
+  const { start, dur } = await get<Slice>("slice", { rank: hit.rank.key, slice: hit.slice });
+  return start + (isEnd ? dur : 0) + (shiftAt(hit.rank.key, hit.lane) ?? 0);
 }
