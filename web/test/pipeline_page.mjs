@@ -355,7 +355,7 @@ const point = async (page, row, ms, of = 330) => {
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${url}&tab=summary`);
   const place = page.locator(".finding .places button", { hasText: /step \d/ }).first();
-  assert.match(await place.innerText(), /^rank \d+ · step \d+ · .* · .* (ms|us)$/);
+  assert.match((await place.textContent()) ?? "", /^rank \d+ · step \d+ · .* · .* (ms|us)$/);
   await place.click();
   await page.waitForFunction(() => location.hash.includes("tab=pipeline"));
   await page.waitForSelector(".chart .names div");
