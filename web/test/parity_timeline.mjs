@@ -57,13 +57,27 @@ async function boxOver(lane, from, to, keys = []) {
 }
 /** The box that was dragged so, once the address tells of all of it; edges of slices attract. */
 async function boxed(from, to) {
-  const { box } = await v.says(
-    (s) =>
-      s.box !== undefined &&
-      Math.abs(Number(s.box.split(",")[0].split("+")[1]) / v.window.span - (to - from)) < 0.02,
-    "a box",
+  const told = () =>
+    v.says(
+      (s) =>
+        s.box !== undefined &&
+        Math.abs(Number(s.box.split(",")[0].split("+")[1]) / v.window.span - (to - from)) < 0.02,
+      "a box",
+    );
+  await v.page.locator(".tl-over:not([aria-busy])").waitFor({ state: "attached" });
+  // The address follows what is seen by a quarter of a second.
+  let last;
+  await v.until(
+    async () => {
+      const before = last;
+      last = (await told()).box;
+      await v.page.waitForTimeout(300);
+      return last === before;
+    },
+    (isSettled) => isSettled,
+    "a box that stays",
   );
-  return box;
+  return last;
 }
 /** A part of the recording with a hundred of the device's slices at most, over the pinned lane. */
 async function closeUp(more = {}) {

@@ -160,6 +160,8 @@ export class Gestures {
 
   /** What its edges are attracted to is inside of it or outside, to the ns. */
   private async settleBox(drawn: Box, from: Snapped, to: Snapped): Promise<void> {
+    const { over } = this.timeline.parts;
+    over.ariaBusy = "true"; // the box may become another one yet
     try {
       const [a, b] = await Promise.all([exactly(from), exactly(to)]);
       const exact = { ...drawn, from: Math.min(a, b), to: Math.max(a, b) };
@@ -169,6 +171,7 @@ export class Gestures {
     } catch (error) {
       fail(error);
     }
+    over.ariaBusy = null;
   }
 
   private scrollWhileDragging(region: Region, y: number): void {
