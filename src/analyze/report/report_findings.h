@@ -75,6 +75,11 @@ typedef struct ps_finding {
 } ps_finding;
 
 const char *ps_finding_title(ps_lang lang, const ps_finding *finding);
+/* Idle time of which nothing recorded says why, elsewhere than on the rank, or (rank -1) the stage, that is slow: it may wait for that. */
+static inline bool ps_finding_may_wait_for(const ps_finding *f, int64_t rank, int32_t stage) {
+    bool is_elsewhere = rank >= 0 ? f->rank != rank : stage >= 0 && f->stage != stage;
+    return f->is_unrecorded && is_elsewhere;
+}
 
 /* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
 typedef struct ps_findings {

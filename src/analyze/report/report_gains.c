@@ -443,8 +443,9 @@ static bool names_who_is_slow(const ps_finding *f) {
 /* Whether the one is about time in which ranks wait, which may be for who is slow. */
 static bool is_about_waiting(const ps_finding *f, const ps_finding *slow) {
     const ps_rule *rule = ps_rule_of(f->rule);
+    int64_t rank = slow->rule == PS_RULE_STAGE_IMBALANCE ? -1 : slow->rank;
     return (rule->time == PS_TIME_BUBBLE && rule->frees == PS_FREES_NONE) ||
-           (f->is_unrecorded && f->rank != slow->rank);
+           ps_finding_may_wait_for(f, rank, slow->stage);
 }
 
 /* Who is slow stands before those that wait, for what they wait is made by it: where its gain is at least half of theirs. */

@@ -165,14 +165,6 @@ static bool is_effect(const ps_finding *f) {
     return ps_rule_of(f->rule)->section == PS_SECTION_PIPELINE;
 }
 
-/* Idle time of other ranks than those that are slow, of which nothing says why: they may wait for them. */
-static bool is_wait_of_another(const ps_finding *f, const ps_whatif_cause *c) {
-    bool is_of_another = c->rank >= 0    ? f->rank != c->rank
-                         : c->stage >= 0 ? f->stage != c->stage
-                                         : false;
-    return f->is_unrecorded && is_of_another;
-}
-
 /* Findings that the verdict has told by then, SIZE_MAX: none. */
 typedef struct told_findings {
     const ps_whatif_cause *cause; /* it began with; NULL: with a finding */
@@ -198,7 +190,8 @@ static void add_next(sentence *s, const ps_findings *all, const told_findings *t
             if (is_cause_of) { /* a cause without a finding, and what it does to the pipeline */
                 add_text(s,
                          PS_SAY(lang, ", which may count the same time", "，可能计入了同样的时间"));
-            } else if (told->cause != NULL && is_wait_of_another(f, told->cause)) {
+            } else if (told->cause != NULL &&
+                       ps_finding_may_wait_for(f, told->cause->rank, told->cause->stage)) {
                 add_text(s, PS_SAY(lang, ", in which ranks may wait for this one",
                                    "，其间各 rank 可能在等待它"));
             } else {
@@ -270,7 +263,7 @@ static size_t kernels_of_cause(const ps_findings *all, const ps_whatif_cause *c)
 
 /* With the cause gone it may be, too. */
 static bool may_be_of_cause(const ps_finding *f, const ps_whatif_cause *c) {
-    return is_effect(f) || is_wait_of_another(f, c);
+    return is_effect(f) || ps_finding_may_wait_for(f, c->rank, c->stage);
 }
 
 /* The cause that costs most; NULL where none is known, or a finding of something that no graph holds costs more. */
