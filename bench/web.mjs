@@ -1,13 +1,14 @@
-// node bench/web.mjs CHROMIUM PIPESCOPE TRACE RUNS: from the start of `pipescope serve` to the first lane that is drawn. The
-// browser is open before (people have theirs open), with a fresh page each time; the page marks `first-lanes` when a tile has
-// been drawn. Times are those of one clock: the page's timeOrigin and Date.now() here.
+// node bench/web.mjs CHROMIUM PIPESCOPE TRACE RUNS: from the start of `pipescope serve` to the first lanes that are drawn, of what is
+// read so far, and to those of the whole rank. The browser is open before (people have theirs open), with a fresh page each time; the
+// page marks `first-outline` and `first-lanes`. Times are those of one clock: the page's timeOrigin and Date.now() here.
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { launch } from "../web/test/page.mjs";
 
 const [executablePath, program, trace, runs] = process.argv.slice(2);
-const BAR_MS = 2000;
+const FIRST_BAR_MS = 1500;
+const ALL_BAR_MS = 3000;
 const PATIENCE_MS = 120000;
 
 function serve() {
@@ -28,16 +29,17 @@ async function once(browser) {
     await page.goto(await url);
     const printed = Date.now() - begun;
     // The page tells: who asks again and again takes the time of those that read.
-    const drawn = await page.evaluate((patience) => new Promise((resolve, reject) => {
+    const [first, all] = await page.evaluate((patience) => new Promise((resolve, reject) => {
       setTimeout(() => reject(new Error("no lanes")), patience);
+      const at = (list, name) => list.getEntriesByName(name)[0]?.startTime;
       new PerformanceObserver((list) => {
-        const mark = list.getEntriesByName("first-lanes")[0];
-        if (mark !== undefined) {
-          resolve(performance.timeOrigin + mark.startTime);
+        const whole = at(list, "first-lanes");
+        if (whole !== undefined) {
+          resolve([at(performance, "first-outline"), whole].map((ms) => performance.timeOrigin + ms));
         }
       }).observe({ type: "mark", buffered: true });
     }), PATIENCE_MS);
-    return { page: printed, lanes: drawn - begun };
+    return { page: printed, first: first - begun, all: all - begun };
   } finally {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGINT");
@@ -55,11 +57,13 @@ try {
   for (let i = 0; i < Number(runs); i++) {
     results.push(await once(browser));
   }
-  const lanes = results.map((r) => r.lanes);
   const size = `${Math.round(statSync(trace).size / 1e6)} MB`;
-  console.log(`first pixels of a trace of ${size}: ${ms(median(lanes))} after serve starts (median of ${runs}; ` +
-    `${lanes.map(ms).join(", ")}), page there after ${ms(median(results.map((r) => r.page)))}; ` +
-    `bar ${ms(BAR_MS)}: ${median(lanes) <= BAR_MS ? "kept" : "MISSED"}`);
+  const told = (what, of, bar) => {
+    const times = results.map((r) => r[of]);
+    return `${what} ${ms(median(times))} (${times.map(ms).join(", ")}; bar ${ms(bar)}: ${median(times) <= bar ? "kept" : "MISSED"})`;
+  };
+  console.log(`a trace of ${size}, after serve starts, medians of ${runs}: page ${ms(median(results.map((r) => r.page)))}, ` +
+    `${told("first lanes", "first", FIRST_BAR_MS)}, ${told("all of them", "all", ALL_BAR_MS)}`);
 } finally {
   await browser.close();
 }

@@ -48,6 +48,8 @@ struct ps_builder {
     size_t n_open_args, cap_open_args;
     uint32_t *order; /* in which the first n_ordered slices will be sealed; NULL: not asked for */
     uint32_t n_ordered;
+    const ps_build_watcher *watcher;
+    uint32_t n_told; /* slices with which the watcher is told next; 0: never */
     bool failed;
 };
 
@@ -257,6 +259,16 @@ bool ps_builder_expect_slices(ps_builder *b, size_t n) {
     return need <= b->cap_slices || grow_slices(b, need);
 }
 
+void ps_builder_watch(ps_builder *b, const ps_build_watcher *watcher) {
+    b->watcher = watcher;
+    b->n_told = watcher != NULL ? PS_TOLD_SLICES : 0;
+}
+
+static void tell_watcher(ps_builder *b) {
+    b->n_told += PS_TOLD_SLICES;
+    b->watcher->added(b->watcher->context, b->trace);
+}
+
 static bool time_ok(int64_t ns) {
     return ns > -TIME_LIMIT_NS && ns < TIME_LIMIT_NS;
 }
@@ -278,6 +290,9 @@ uint32_t ps_builder_slice_in(ps_builder *b, ps_slice_kind kind, uint32_t track, 
     s->track[row] = track;
     s->args[row] = 0;
     s->kind[row] = (uint8_t)kind;
+    if (s->n == b->n_told) {
+        tell_watcher(b);
+    }
     return row;
 }
 

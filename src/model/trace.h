@@ -219,8 +219,20 @@ typedef struct ps_builder ps_builder;
 
 /* --- building ------------------------------------------------------------------------------------ */
 
+/* Who looks at a trace while it is filled. `added` is told whenever another PS_TOLD_SLICES slices are there, from the thread that
+ * reads: what `so_far` holds is in input order, times count from its origin (which a format may only set later), and all of it is
+ * good until the call ends. */
+typedef struct ps_build_watcher {
+    void (*added)(void *context, const ps_trace *so_far);
+    void *context;
+} ps_build_watcher;
+
+#define PS_TOLD_SLICES 65536u
+
 /* NULL when memory is out. End with ps_builder_seal() or ps_builder_free(). */
 ps_builder *ps_builder_new(void);
+/* Before the first slice. The watcher outlives the builder; NULL: nobody. */
+void ps_builder_watch(ps_builder *b, const ps_build_watcher *watcher);
 void ps_builder_free(ps_builder *b); /* NULL is fine */
 
 /* Interns; the id is valid for this trace only. */

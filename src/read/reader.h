@@ -24,6 +24,7 @@ typedef struct ps_src {
     const void *noted;       /* ps_part.noted, or NULL: the reader looks again */
     size_t n_threads; /* for one file, where its reader can use several; 0: one per processor */
     ps_watch *watch;  /* told how far reading has come, and may end it; or NULL */
+    const ps_build_watcher *watcher; /* shown what is there so far; or NULL */
 } ps_src;
 
 /* One rank inside a file. */

@@ -114,6 +114,7 @@ ps_trace *ps_read(const ps_src *src, uint32_t needs, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
+    ps_builder_watch(b, src->watcher);
     uint32_t own_needs = needs_of(reader, needs);
     if (reader->read(src, own_needs, b, err) != PS_OK ||
         ps_comm_from_marks(b, own_needs, err) != PS_OK) {

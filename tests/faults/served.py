@@ -24,7 +24,7 @@ ASKS = {
     "/api/align": "?by=clock", "/api/call_tree": "?rank={key}&by=callers", "/api/chart": "", "/api/counters": "?rank={key}&level=20&tile=0&lanes=0", "/api/events": "?after=0", "/api/folder": "",
     "/api/coverage": "?rank={key}&level=20&tile=0&lanes=0", "/api/export": "?rank={key}", "/api/flows/of": "?rank={key}&slice=0",
     "/api/flows/kinds": "?rank={key}", "/api/flows/window": "?rank={key}&kind=MsTx", "/api/lanes": "?rank={key}",
-    "/api/mode": "?name=step_trace_time", "/api/near": "?rank={key}&slice=0&to=next", "/api/ranks": "", "/api/search": "?q=step",
+    "/api/mode": "?name=step_trace_time", "/api/outline": "?rank={key}", "/api/near": "?rank={key}&slice=0&to=next", "/api/ranks": "", "/api/search": "?q=step",
     "/api/search/list": "?q=step&sort=name", "/api/search/table": "?q=MatMulV2&row=kernel+type&format=csv&sort=name", "/api/search/step": "?q=step&n=0",
     "/api/session": "", "/api/slice": "?rank={key}&slice=0", "/api/slice_at": "?rank={key}&start=0&end=0",
     "/api/slices": "?rank={key}&lanes=0&sort=name", "/api/stats": "?rank={key}&lanes=0",

@@ -336,6 +336,58 @@ static void ends_early(void **state) {
     assert_true(atomic_load(&n_changes) >= 2 * 3);
 }
 
+static unsigned outlined_slices(ps_store *s, size_t i) {
+    ps_buf out = {0};
+    ps_json j = ps_json_to(&out);
+    ps_outline_put(ps_store_outline(s, i), &j);
+    const char *at = strstr(ps_buf_str(&out), "\"slices\":");
+    assert_non_null(at);
+    unsigned n = (unsigned)strtoul(at + strlen("\"slices\":"), NULL, 10);
+    ps_buf_fini(&out);
+    return n;
+}
+
+/* What the threads that read saw of the second rank's outline when they told of it. */
+typedef struct outline_seen {
+    pthread_mutex_t lock;
+    ps_store *s; /* NULL: not yet */
+    unsigned least, most;
+} outline_seen;
+
+static void see_outline(void *context) {
+    outline_seen *seen = context;
+    (void)pthread_mutex_lock(&seen->lock);
+    unsigned n = seen->s != NULL && ps_store_n_ranks(seen->s) > 1 ? outlined_slices(seen->s, 1) : 0;
+    seen->least = n > 0 && (seen->least == 0 || n < seen->least) ? n : seen->least;
+    seen->most = n > seen->most ? n : seen->most;
+    (void)pthread_mutex_unlock(&seen->lock);
+}
+
+/* The first 65,536 slices are told of when they are there, whatever the time; a rank that is there has no outline. */
+static void outline_on_the_way(void **state) {
+    place *p = *state;
+    write_trace(place_path(p, "rank_0.json"), 100);
+    assert_int_equal(mkdir(place_path(p, "more"), 0700), 0);
+    write_trace(place_path(p, "more/rank_0.json"), 200000);
+    const char *first = place_path(p, "rank_0.json");
+    const char *paths[] = {first};
+    outline_seen seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    ps_err err = PS_ERR_INIT;
+    ps_store_opts opts = {.changed = see_outline, .context = &seen, .captures = p->dir};
+    ps_store *s = ps_store_new(paths, 1, &opts, &err);
+    assert_non_null(s);
+    (void)pthread_mutex_lock(&seen.lock);
+    seen.s = s;
+    (void)pthread_mutex_unlock(&seen.lock);
+    size_t cluster = 0;
+    assert_int_equal(ps_store_open(s, place_path(p, "more"), &cluster, &err), PS_OK);
+    wait_for(s, 1, PS_STATE_READY);
+    assert_int_equal(outlined_slices(s, 1), 0);
+    ps_store_free(s);
+    assert_int_equal(seen.least, 65536);
+    assert_true(seen.most % 65536 == 0 && seen.most <= 196608);
+}
+
 /* Many threads want, take and give back while a small budget makes ranks come and go. */
 typedef struct client {
     ps_store *s;
@@ -380,17 +432,12 @@ static void many_clients(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(all_are_read),
-        IN_PLACE(keys),
-        IN_PLACE(nothing_there),
-        IN_PLACE(wanted_first),
-        IN_PLACE(budget),
-        IN_PLACE(file_goes),
-        IN_PLACE(file_changes),
-        IN_PLACE(many_clients),
-        IN_PLACE(ends_early),
-        IN_PLACE(content_changes),
-        cmocka_unit_test(one_trace),
+        IN_PLACE(all_are_read),    IN_PLACE(keys),
+        IN_PLACE(nothing_there),   IN_PLACE(wanted_first),
+        IN_PLACE(budget),          IN_PLACE(file_goes),
+        IN_PLACE(file_changes),    IN_PLACE(many_clients),
+        IN_PLACE(ends_early),      IN_PLACE(outline_on_the_way),
+        IN_PLACE(content_changes), cmocka_unit_test(one_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

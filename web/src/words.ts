@@ -198,6 +198,10 @@ const WORDS = {
   "timeline.read-all": ["Read all ranks", "读取所有 rank"],
   "timeline.queued": ["queued", "排队中"],
   "timeline.reading": ["Reading", "读取中"],
+  "timeline.so-far": [
+    "What is there so far: how busy it is. Its slices come when the rank has been read",
+    "目前已读取的部分：繁忙程度。该 rank 读取完成后显示各切片",
+  ],
   "timeline.zoom-in": ["Zoom in", "放大"],
   "timeline.zoom-out": ["Zoom out", "缩小"],
   "timeline.left": ["Move left", "左移"],

@@ -10,6 +10,7 @@ import {
   idOf,
   type LayoutInput,
 } from "../src/model/lanes";
+import { outlineShift, takeOutline } from "../src/model/outlines";
 import { Names } from "../src/model/names";
 import { RankLanes } from "../src/model/rank_lanes";
 import {
@@ -600,6 +601,54 @@ test("groups around one thing share its row", () => {
     tree.items.map((i) => (i.kind === "hidden" ? "#" : i.label)),
     ["a", "host \u203a p", "cann", "#", "py"],
   );
+});
+
+test("a rank that is being read has the lanes of what is there so far", () => {
+  const busy = "0".repeat(510) + "8f";
+  const outline = takeOutline({
+    origin_ns: "1000",
+    ...{ bucket_ns: 2, slices: 65536, start: 1020, end: 1024 },
+    lanes: [
+      { process: "python 1", name: "Thread 1", slices: 5, busy },
+      { process: "python 1", name: "Thread 2", slices: 5, busy },
+      { process: "GPU 0", name: "Stream 7", slices: 5, busy },
+    ],
+  });
+  assert.deepEqual([...outline.lanes[0].busy.slice(509)], [0, 136, 255]);
+  const { tree, input, layout } = sample();
+  const reading = rankNamed("a", { state: "reading" });
+  input.ranks = [reading, ...input.ranks.slice(1)];
+  assert.deepEqual(layout(), ["a", "b", "c"]); // the second stays closed, as it is when the first is there
+  input.outlineOf = (key) => (key === "a" ? outline : undefined);
+  layout();
+  assert.deepEqual(
+    tree.items.map((i) => [i.kind, i.label, i.node, i.depth]),
+    [
+      ["unread", "a", -1, 0],
+      ["outline", "python 1", -1, 1],
+      ["outline", "Thread 1", 0, 2],
+      ["outline", "Thread 2", 1, 2],
+      ["outline", "GPU 0 \u203a Stream 7", 2, 1],
+      ["rank", "b", -1, 0],
+      ["unread", "c", -1, 0],
+    ],
+  );
+  tree.setOpen(tree.items[0], false);
+  assert.deepEqual(layout(), ["a", "b", "c"]);
+});
+
+test("what is there so far is where the others are, and begins with them where it is of another time", () => {
+  const outline = { originNs: 5000n, bucketNs: 2, start: 10, end: 30, lanes: [] };
+  const reading = rankNamed("z", { state: "reading", origin_ns: undefined });
+  forgetReference();
+  ranks.set([reading]);
+  assert.equal(outlineShift(reading, outline), -10);
+  const there = rankNamed("a", { state: "ready", origin_ns: "4990", start: 0, end: 100 });
+  ranks.set([there, reading]);
+  assert.equal(outlineShift(reading, outline), 10);
+  assert.equal(outlineShift(reading, { ...outline, originNs: 900000n }), -10);
+  ranks.set([]);
+  forgetReference();
 });
 
 test("heights follow the window where that is asked for", () => {

@@ -112,6 +112,8 @@ bool ps_ask_list(const ps_request *q, ps_reply *r, const char *name, uint32_t st
                  uint32_t **out, size_t *n);
 /* How many numbers a list has, without looking at what they are; 0 when it is none. */
 uint64_t ps_param_list_length(const ps_request *q, const char *name);
+/* The number of the rank that parameter `rank` names, in whichever state. */
+bool ps_ask_any_rank(const ps_request *q, ps_reply *r, size_t *out);
 /* The rank that parameter `rank` names, ready; release it. Asks for it to be read when it is not there (409). */
 bool ps_ask_rank(const ps_request *q, ps_reply *r, ps_loaded **out);
 /* The slice of parameter `slice`. */

@@ -110,6 +110,26 @@ void ps_name_stream(const ps_trace *t, const ps_track *track, ps_buf *out) {
     }
 }
 
+void ps_name_comm(const ps_trace *t, const ps_track *track, ps_buf *out) {
+    bool is_comm = track->kind == PS_TRACK_COMM_GROUP;
+    const char *label = is_comm ? ps_trace_text(t, track->label) : "";
+    if (strncmp(label, "Group ", 6) == 0) {
+        ps_buf_add_str(out, label);
+    } else {
+        const char *name = label[0] != '\0' ? label : ps_trace_text(t, track->name);
+        ps_buf_addf(out, "Group %s Communication", name);
+    }
+}
+
+void ps_name_plane(const ps_trace *t, const ps_track *track, ps_buf *out) {
+    const char *label = ps_trace_text(t, track->label);
+    if (label[0] != '\0') {
+        ps_buf_add_str(out, label);
+    } else {
+        ps_buf_addf(out, "Plane %lld", (long long)track->tid);
+    }
+}
+
 void ps_name_process(const ps_trace *t, const ps_process *process, int64_t pid, bool pid_is_real,
                      ps_buf *out) {
     const char *name = process != NULL ? ps_trace_text(t, process->name) : "";

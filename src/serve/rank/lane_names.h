@@ -27,6 +27,10 @@ void ps_name_thread(const ps_trace *t, const ps_track *track, ps_thread_role rol
 void ps_key_thread(const ps_trace *t, const ps_track *track, ps_thread_role role, ps_buf *out);
 /* Adds "Stream 7". */
 void ps_name_stream(const ps_trace *t, const ps_track *track, ps_buf *out);
+/* Adds "Group 7 Communication" of a communicator. */
+void ps_name_comm(const ps_trace *t, const ps_track *track, ps_buf *out);
+/* Adds "Plane 0" of one of its planes. */
+void ps_name_plane(const ps_trace *t, const ps_track *track, ps_buf *out);
 /* Adds "python 4037", "Ascend Hardware (NPU 5)", "Process 7". `pid_is_real`: a number of the operating system. */
 void ps_name_process(const ps_trace *t, const ps_process *process, int64_t pid, bool pid_is_real,
                      ps_buf *out);

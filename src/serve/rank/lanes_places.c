@@ -187,15 +187,11 @@ static uint32_t put_comm(ps_lane_tree *x, const ps_track *track, uint32_t part) 
     ps_tree_device_key(x, track->device);
     ps_buf_add_str(&x->id, "/comm/");
     ps_key_text(name, &x->id);
-    bool says_group = strncmp(label, "Group ", 6) == 0;
-    if (is_comm && says_group) {
-        ps_buf_add_str(&x->name, label);
-    } else {
-        ps_buf_addf(&x->name, "Group %s Communication", is_comm && label[0] != '\0' ? label : name);
-        uint32_t n = ps_idmap_get(&x->group_labels, track->label.id);
-        if (is_comm && label[0] != '\0' && n != PS_IDMAP_NONE && n > 1) {
-            ps_buf_addf(&x->name, " (%s)", name);
-        }
+    ps_name_comm(x->t, track, &x->name);
+    uint32_t n = ps_idmap_get(&x->group_labels, track->label.id);
+    bool is_shared = label[0] != '\0' && n != PS_IDMAP_NONE && n > 1;
+    if (is_comm && is_shared && strncmp(label, "Group ", 6) != 0) {
+        ps_buf_addf(&x->name, " (%s)", name);
     }
     int64_t order = is_comm || track->order == PS_NO_ORDER ? track->order : track->order - 1;
     return part == PS_NONE ? ps_tree_put(x, parent, PS_NODE_GROUP, false, order)
@@ -207,12 +203,7 @@ static void place_plane(ps_lane_tree *x, uint32_t part) {
     const ps_track *track = &x->tracks[x->parts->at[part].track];
     uint32_t parent = put_comm(x, track, PS_NONE);
     ps_buf_addf(&x->id, "%s/plane/%lld", ps_tree_id(x, parent), (long long)track->tid);
-    const char *label = ps_trace_text(x->t, track->label);
-    if (label[0] != '\0') {
-        ps_buf_add_str(&x->name, label);
-    } else {
-        ps_buf_addf(&x->name, "Plane %lld", (long long)track->tid);
-    }
+    ps_name_plane(x->t, track, &x->name);
     (void)put_lane_place_lane(x, parent, PS_NODE_PLANE, track_order(track), part);
 }
 

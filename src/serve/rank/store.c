@@ -44,6 +44,7 @@ typedef struct place {
     bool is_closed;
     uint64_t fingerprint; /* when it was read first; 0: never */
     ps_watch watch;       /* of reading it */
+    ps_outline outline;   /* while it is read; has a lock of its own */
     ps_loaded *loaded;
     ps_err err;
 } place;
@@ -174,12 +175,11 @@ static void make_store_room(ps_store *s, size_t more, size_t but) {
 }
 
 /* So that those who wait for changes see how far it is. */
-static void come_further(void *context) {
-    place *p = context;
+static void tell_further(place *p, bool at_once) {
     ps_store *s = p->store;
     int64_t now_ms = ps_monotonic_ms();
     (void)pthread_mutex_lock(&s->lock);
-    bool is_due = now_ms - p->told_ms >= PROGRESS_LEAST_MS;
+    bool is_due = at_once || now_ms - p->told_ms >= PROGRESS_LEAST_MS;
     if (is_due) {
         p->told_ms = now_ms;
         p->seq = ++s->seq;
@@ -190,6 +190,18 @@ static void come_further(void *context) {
     }
 }
 
+static void come_further(void *context) {
+    tell_further(context, false);
+}
+
+/* The first that there is to see is told of at once. */
+static void add_outline(void *context, const ps_trace *so_far) {
+    place *p = context;
+    bool is_first = p->outline.n_slices == 0;
+    ps_outline_add(&p->outline, so_far);
+    tell_further(p, is_first);
+}
+
 static ps_loaded *read_store_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
     if (ps_rank_list_check(&s->list, i, err) != PS_OK) {
         return NULL;
@@ -197,6 +209,7 @@ static ps_loaded *read_store_rank(ps_store *s, size_t i, size_t n_threads, ps_er
     ps_src src = ps_cluster_src(s->list.ranks[i].rank);
     src.n_threads = n_threads;
     src.watch = &s->places[i].watch;
+    src.watcher = &(ps_build_watcher){add_outline, &s->places[i]};
     ps_trace *trace = ps_read(&src, PS_VIEW_NEEDS, err);
     if (trace == NULL) {
         return NULL;
@@ -266,6 +279,7 @@ static void load_store(ps_store *s, size_t i) {
     tell_store(s);
     ps_err err = PS_ERR_INIT;
     ps_loaded *l = read_same(s, i, n, &err);
+    ps_outline_clear(&p->outline);
     (void)pthread_mutex_lock(&s->lock);
     s->n_reading--;
     if (p->is_closed) {
@@ -347,7 +361,7 @@ static ps_store *new_store(const ps_store_opts *opts, ps_err *err) {
 static void make_place(ps_store *s, size_t i) {
     place *p = &s->places[i];
     uint64_t step = (uint64_t)s->list.files[i].size_bytes / PROGRESS_STEPS;
-    *p = (place){.store = s, .err = PS_ERR_INIT};
+    *p = (place){.store = s, .outline = PS_OUTLINE_INIT, .err = PS_ERR_INIT};
     p->watch.progress = come_further;
     p->watch.context = p;
     p->watch.step_bytes = step > PROGRESS_LEAST_BYTES ? step : PROGRESS_LEAST_BYTES;
@@ -549,6 +563,10 @@ ps_rank_status_now ps_store_status(const ps_store *s, size_t i) {
         .state = p->state, .seq = p->seq, .progress = progress_of(s, i), .err = p->err};
     (void)pthread_mutex_unlock(lock_of(s));
     return now;
+}
+
+ps_outline *ps_store_outline(ps_store *s, size_t i) {
+    return &s->places[i].outline;
 }
 
 void ps_store_want(ps_store *s, size_t i) {

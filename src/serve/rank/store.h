@@ -21,6 +21,7 @@
 #include "run/cluster.h"
 #include "serve/rank/lanes.h"
 #include "serve/rank/loaded.h"
+#include "serve/rank/outline.h"
 
 #define PS_STORE_AUTO 16
 
@@ -109,6 +110,9 @@ typedef struct ps_rank_status_now {
     ps_err err;      /* when failed */
 } ps_rank_status_now;
 ps_rank_status_now ps_store_status(const ps_store *s, size_t i);
+
+/* What is there so far of a rank that is being read, empty otherwise; lives as long as the store. */
+ps_outline *ps_store_outline(ps_store *s, size_t i);
 
 /* Puts ranks to the front of the queue; failed ones are tried again. */
 void ps_store_want(ps_store *s, size_t i);

@@ -12,16 +12,24 @@ static bool refuse_rank(const ps_request *q, ps_reply *r, size_t i, const ps_err
     return false;
 }
 
-bool ps_ask_rank(const ps_request *q, ps_reply *r, ps_loaded **out) {
-    *out = NULL;
+bool ps_ask_any_rank(const ps_request *q, ps_reply *r, size_t *out) {
     const char *key = ps_param_text(q, "rank");
     if (key == NULL) {
         ps_reply_fail(r, 400, "parameter 'rank' is missing");
         return false;
     }
-    size_t i = ps_store_find(q->store, key, strlen(key));
-    if (i == SIZE_MAX) {
+    *out = ps_store_find(q->store, key, strlen(key));
+    if (*out == SIZE_MAX) {
         ps_reply_fail(r, 404, "no rank has the key '%.80s'", key);
+        return false;
+    }
+    return true;
+}
+
+bool ps_ask_rank(const ps_request *q, ps_reply *r, ps_loaded **out) {
+    *out = NULL;
+    size_t i = 0;
+    if (!ps_ask_any_rank(q, r, &i)) {
         return false;
     }
     ps_err err = PS_ERR_INIT;

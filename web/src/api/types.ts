@@ -93,6 +93,17 @@ export type LaneKind =
   | "other"
   | "counter";
 
+/** What is there so far of a rank that is being read. */
+export interface OutlineReply {
+  origin_ns: string;
+  bucket_ns: Ns;
+  slices: number;
+  start: Ns;
+  end: Ns;
+  /** `busy`: a hexadecimal digit for each bucket. */
+  lanes: { process: string; name: string; slices: number; busy: string }[];
+}
+
 export interface LaneNode {
   id: string;
   parent: number;

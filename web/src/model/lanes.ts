@@ -3,6 +3,7 @@
  * A row's id is "KEY" of a rank, "KEY|ID" of a node below it, "@HOST" of a host; ids of nodes are alike in all ranks. Places
  * are pixels from the top of the list. Layout is a pass over all that is open; drawing looks at what is on screen. */
 import type { LaneNode, Rank } from "../api/types";
+import type { Outline } from "./outlines";
 import { RankLanes } from "./rank_lanes";
 import { rankWord } from "../words";
 
@@ -15,7 +16,16 @@ export const HIDDEN_PX = 20;
 export const PIPELINE_PX = 24;
 
 export type ItemKind =
-  "host" | "rank" | "unread" | "pipeline" | "group" | "lane" | "counter" | "idle" | "hidden";
+  | "host"
+  | "rank"
+  | "unread"
+  | "outline"
+  | "pipeline"
+  | "group"
+  | "lane"
+  | "counter"
+  | "idle"
+  | "hidden";
 
 export interface Item {
   kind: ItemKind;
@@ -27,7 +37,7 @@ export interface Item {
   rank: Rank | null;
   /** Of ranks that are read. */
   lanes: RankLanes | null;
-  /** Place in lanes.nodes, -1: none. */
+  /** Place in lanes.nodes, of an outline in its lanes; -1: none. */
   node: number;
   /** The first of the groups that share this row; the node itself where there is none. */
   head: number;
@@ -68,6 +78,8 @@ export interface LayoutInput {
   lanesOf: (key: string) => RankLanes | undefined;
   /** The name of a rank's pipeline; undefined: it has none to show. */
   pipelineOf?: (rank: Rank) => string | undefined;
+  /** What is there so far of a rank that is being read. */
+  outlineOf?: (key: string) => Outline | undefined;
 }
 
 export class LaneTree {
@@ -300,7 +312,7 @@ export class LaneTree {
       } else if (isHostOpen) {
         this.addRank(this.items, input, rank, openAtFirst > 0, hosts.size > 1 ? 1 : 0);
       }
-      openAtFirst -= rank.state === "ready" ? 1 : 0;
+      openAtFirst -= rank.state === "ready" || rank.state === "reading" ? 1 : 0;
     }
     if (hiddenRanks.length > 0) {
       this.items.push({
@@ -340,7 +352,8 @@ export class LaneTree {
       this.openedBelow.get(rank.key) ??
       this.openedBelow.get(hostId(rank)) ??
       this.openedBelow.get("");
-    const isOpen = rank.state === "ready" && (this.opened.get(rank.key) ?? below ?? byDefault);
+    const hasRows = rank.state === "ready" || rank.state === "reading";
+    const isOpen = hasRows && (this.opened.get(rank.key) ?? below ?? byDefault);
     out.push({
       ...plain(
         rank.state === "ready" ? "rank" : "unread",
@@ -352,7 +365,7 @@ export class LaneTree {
       ),
       rank,
       lanes: lanes ?? null,
-      canOpen: rank.state === "ready",
+      canOpen: hasRows,
     });
     // Of closed ranks too: pipelines are read one below the other.
     const pipeline = rank.state === "ready" ? input.pipelineOf?.(rank) : undefined;
@@ -365,6 +378,10 @@ export class LaneTree {
     }
     if (isOpen && lanes !== undefined) {
       this.addChildren(out, rank, lanes, -1, depth + 1, below);
+    }
+    const outline = rank.state === "reading" ? input.outlineOf?.(rank.key) : undefined;
+    if (isOpen && outline !== undefined) {
+      addOutline(out, rank, outline, depth + 1);
     }
   }
 
@@ -632,6 +649,30 @@ export class LaneTree {
     );
     return { parent, ids: this.ordered(parent, ids, (id) => id) };
   }
+}
+
+/** Lanes of what is there so far, below their processes; a process with one lane shares its row. */
+function addOutline(out: Item[], rank: Rank, outline: Outline, depth: number): void {
+  const { lanes } = outline;
+  lanes.forEach(({ process, name }, i) => {
+    const isFirst = lanes[i - 1]?.process !== process;
+    const isOnly = isFirst && lanes[i + 1]?.process !== process;
+    const id = `${rank.key}|outline/${i}`;
+    if (isFirst && !isOnly) {
+      out.push({ ...plain("outline", `${id}/of`, process, depth, GROUP_PX, false), rank });
+    }
+    out.push({
+      ...plain(
+        "outline",
+        id,
+        isOnly ? `${process} \u203a ${name}` : name,
+        isOnly ? depth : depth + 1,
+        PREVIEW_PX,
+        false,
+      ),
+      ...{ rank, node: i },
+    });
+  });
 }
 
 const hostId = (rank: Rank): string => `@${rank.host}`;

@@ -1,8 +1,9 @@
 /** State of the timeline that others look at or set: panels, the frame, the address. */
-import type { Ref } from "../api/types";
+import type { Rank, Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { Viewport, ZoomHistory } from "../base/viewport";
+import { outlineOf, outlineShift } from "./outlines";
 import { analysisSpan, goto, ranks, shiftOf, tab } from "./session";
 
 /** The one window; `windowChanged` tells of changes. */
@@ -23,16 +24,24 @@ export function undoZoom(): void {
   }
 }
 
-/** What there is to see, over all ranks that are read. */
-export function followExtent(): void {
-  let least = Infinity;
-  let most = -Infinity;
-  for (const rank of ranks.get()) {
-    if (rank.state === "ready" && rank.start !== undefined && rank.end !== undefined) {
-      least = Math.min(least, rank.start + shiftOf(rank));
-      most = Math.max(most, rank.end + shiftOf(rank));
-    }
+/** Of a rank that is read, or of what is there of it so far; viewNs. */
+function spanOf(rank: Rank, isSoFar: boolean): { from: Ns; to: Ns } | null {
+  const outline = isSoFar ? outlineOf(rank.key) : undefined;
+  if (outline !== undefined) {
+    const shift = outlineShift(rank, outline);
+    return { from: outline.start + shift, to: outline.end + shift };
   }
+  return rank.state === "ready" && rank.start !== undefined && rank.end !== undefined
+    ? { from: rank.start + shiftOf(rank), to: rank.end + shiftOf(rank) }
+    : null;
+}
+
+/** What there is to see, over all ranks that are read; until there is one, over what is there so far. */
+export function followExtent(): void {
+  const isSoFar = !ranks.get().some((rank) => rank.state === "ready");
+  const spans = ranks.get().map((rank) => spanOf(rank, isSoFar));
+  const least = Math.min(...spans.map((span) => span?.from ?? Infinity));
+  const most = Math.max(...spans.map((span) => span?.to ?? -Infinity));
   const { from, to } = viewport.extent;
   if (least <= most && (least !== from || most !== to)) {
     viewport.setExtent(least, most);

@@ -3,6 +3,7 @@ import type { Rank, Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { LaneTree, type LayoutInput } from "./lanes";
+import { outlineOf } from "./outlines";
 import { t } from "../words";
 import { pipelineOf } from "./pipeline_rows";
 import { laneShift, readLanes, type RankLanes } from "./rank_lanes";
@@ -43,6 +44,7 @@ export const layoutInput = (): LayoutInput => ({
   ranks: ranks.get(),
   lanesOf,
   pipelineOf: pipelineName,
+  outlineOf,
 });
 
 /** Asks for the lanes of a rank that is ready; they are kept from then on. Null: it has none to give now. */

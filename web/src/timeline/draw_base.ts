@@ -5,6 +5,7 @@ import { FONT } from "../base/dom";
 import { mix } from "../base/theme";
 import type { Ns } from "../base/ns";
 import { PREVIEW_PX, ROW_PX, type Item } from "../model/lanes";
+import { outlineOf, outlineShift } from "../model/outlines";
 import { laneShift } from "../model/rank_lanes";
 import { shiftOf } from "../model/session";
 import { wantLanes } from "../model/tree";
@@ -15,7 +16,7 @@ import { CounterPainter, stackedOf, StackPainter } from "./counters";
 import { PieceFinder, RANK_PART, type TimelineData } from "./data";
 import { labelFor, type TextWidths } from "./labels";
 import { Matches } from "./matches";
-import { addCoverage, LabelList, RowPainter } from "./paint";
+import { addCoverage, LabelList, RowPainter, type TilePlace } from "./paint";
 import type { Palette } from "./palette";
 import { theme } from "../model/look";
 import { PipelinePainter } from "./pipeline_lane";
@@ -50,6 +51,8 @@ export class BasePainter {
   private ground = 0;
   /** Slices and densities of the last frame. */
   nDrawn = 0;
+  /** Lanes of ranks that are being read. */
+  nOutlined = 0;
   /** Rows that lanes with automatic height need now. */
   readonly rowsSeen = new Map<string, number>();
   /** Parts on screen that are not there yet. */
@@ -93,6 +96,7 @@ export class BasePainter {
     this.rankKeys.length = 0;
     this.nMissing = 0;
     this.painter.nDrawn = 0;
+    this.nOutlined = 0;
     this.painter.hideInstants = !look.showInstants;
     this.painter.faint = palette.dimPx;
     this.painter.matches = this.matches.isOn ? this.matches : null;
@@ -133,6 +137,9 @@ export class BasePainter {
       top + item.height,
       mix(look.palette.linePx, this.ground, 0.6),
     );
+    if (item.kind === "outline" && rank !== null) {
+      this.drawOutline(item, rank, region, top, view, look);
+    }
     if (rank?.state !== "ready") {
       return;
     }
@@ -348,8 +355,46 @@ export class BasePainter {
     const part = item.kind === "rank" ? RANK_PART : item.node;
     const n = this.coverageFinder.find(rank.key, part, shift, view, this.scene.scale, true);
     this.nMissing += this.coverageFinder.nMissing;
+    const pieces = Array.from({ length: n }, (_, p) => this.coverageFinder.get(p));
+    this.drawBusy(pieces, item, region, top, look);
+  }
+
+  /** What is there so far of a lane whose rank is being read. */
+  private drawOutline(
+    item: Item,
+    rank: Rank,
+    region: Region,
+    top: number,
+    view: Viewport,
+    look: BaseLook,
+  ): void {
+    const outline = outlineOf(rank.key);
+    const lane = outline?.lanes[item.node];
+    if (outline === undefined || lane === undefined) {
+      return;
+    }
+    const { scale } = this.scene;
+    const place = {
+      tile: lane.busy,
+      at: view.x(outlineShift(rank, outline)) * scale,
+      perBucket: (outline.bucketNs / view.nsPerPx) * scale,
+      clipFrom: 0,
+      clipTo: this.image.width,
+    };
+    this.drawBusy([place], item, region, top, look);
+    this.nOutlined++;
+  }
+
+  /** How busy something is, as a bar. */
+  private drawBusy(
+    pieces: readonly (TilePlace & { tile: Uint8Array })[],
+    item: Item,
+    region: Region,
+    top: number,
+    look: BaseLook,
+  ): void {
     const [y0, y1] = this.clip(region, top + 4, top + Math.min(item.height, PREVIEW_PX + 4) - 5);
-    if (n === 0 || y1 <= y0) {
+    if (pieces.length === 0 || y1 <= y0) {
       return;
     }
     const ground = this.pixels[y0 * this.image.width];
@@ -357,8 +402,7 @@ export class BasePainter {
     const colour = look.isDim
       ? look.palette.dimPx[look.palette.dimPx.length - 1]
       : look.palette.px[look.palette.px.length - 1];
-    for (let p = 0; p < n; p++) {
-      const piece = this.coverageFinder.get(p);
+    for (const piece of pieces) {
       addCoverage(this.painter.line, this.image.width, piece.tile, piece, colour, ground);
     }
     this.copy(y0, y1);

@@ -11,6 +11,7 @@ declare global {
 }
 
 const MOST_FRAMES = 5000;
+let wasOutlined = false;
 let wasDrawn = false;
 
 export function noteTimeline(): void {
@@ -19,13 +20,18 @@ export function noteTimeline(): void {
   }
 }
 
-export function noteFrame(ms: number, nDrawn: number): void {
+/** `nOutlined`: lanes of ranks that are still being read. What is drawn first of either is the first that people see. */
+export function noteFrame(ms: number, nDrawn: number, nOutlined: number): void {
   const frames = (window.pipescopeFrames ??= []);
   frames.push(ms);
   if (frames.length > MOST_FRAMES) {
     frames.splice(0, MOST_FRAMES / 2);
   }
   window.pipescopeDrawn = nDrawn;
+  if (!wasOutlined && nOutlined + nDrawn > 0) {
+    wasOutlined = true;
+    performance.mark("first-outline");
+  }
   if (!wasDrawn && nDrawn > 0) {
     wasDrawn = true;
     performance.mark("first-lanes");

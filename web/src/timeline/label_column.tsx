@@ -132,9 +132,15 @@ function Row({
       </div>
     );
   }
-  if (item.kind === "pipeline") {
+  if (item.kind === "pipeline" || item.kind === "outline") {
     return (
-      <div class="tl-row tl-lane" style={style} role="treeitem" aria-level={item.depth + 1}>
+      <div
+        class={`tl-row tl-lane tl-of-${item.kind}`}
+        style={style}
+        role="treeitem"
+        aria-level={item.depth + 1}
+        title={item.kind === "outline" ? t("timeline.so-far") : undefined}
+      >
         <span class="tl-twist" />
         <span class="tl-name">{item.label}</span>
       </div>

@@ -30,6 +30,7 @@ import {
   viewport,
   windowChanged,
 } from "../model/timeline";
+import { followOutline, outlinesChanged } from "../model/outlines";
 import { pipelineRows, pipelineShown } from "../model/pipeline_rows";
 import {
   layoutInput,
@@ -125,7 +126,9 @@ export class Timeline {
     const on = (atoms: { listen: (f: () => void) => () => void }[], f: () => void): void => {
       atoms.forEach((atom) => this.stops.push(atom.listen(f)));
     };
-    on([treeChanged, ranks, offsets, pipelineRows, pipelineShown, language], () => this.relay());
+    on([treeChanged, ranks, offsets, outlinesChanged, pipelineRows, pipelineShown, language], () =>
+      this.relay(),
+    );
     on([windowChanged, showInstants, flowKinds, language], () => this.redraw());
     on([marked, language], () => this.redrawLabels());
     on([box, boxLocked, markers, baseSlice, analysisSpan, editedMarker], () => this.redrawOver());
@@ -285,6 +288,9 @@ export class Timeline {
       if (item.kind === "rank" && item.isOpen && item.lanes === null && item.rank !== null) {
         void wantLanes(item.rank.key);
       }
+      if (item.kind === "unread" && item.isOpen && item.rank !== null) {
+        followOutline(item.rank);
+      }
     }
     for (const id of tree.pinned) {
       const key = id.split("|")[0];
@@ -310,7 +316,7 @@ export class Timeline {
     }
     this.drawOver();
     if (wasBase) {
-      noteFrame(performance.now() - began, this.painter.nDrawn);
+      noteFrame(performance.now() - began, this.painter.nDrawn, this.painter.nOutlined);
     }
     if (this.areLabelsDirty || this.painter.didScaleChange) {
       this.areLabelsDirty = false;

@@ -6,6 +6,7 @@ import { useAtom } from "../base/atom";
 import { get } from "../api/client";
 import type { Ref } from "../api/types";
 import { fail } from "../model/notices";
+import { outlineOf, outlinesChanged } from "../model/outlines";
 import { box, boxLocked, ranks, selected } from "../model/session";
 import { wantLanes } from "../model/tree";
 import { deviceLanes } from "./data";
@@ -160,7 +161,8 @@ function name(parts: Timeline["parts"]): void {
 /** Until there is something to see. */
 function Nothing() {
   const all = useAtom(ranks);
-  if (all.some((r) => r.state === "ready")) {
+  useAtom(outlinesChanged);
+  if (all.some((r) => r.state === "ready" || outlineOf(r.key) !== undefined)) {
     return null;
   }
   const isReading =
