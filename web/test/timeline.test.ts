@@ -639,7 +639,8 @@ test("a rank that is being read has the lanes of what is there so far", () => {
 
 test("what is there so far is where the others are, and begins with them where it is of another time", () => {
   const outline = { originNs: 5000n, bucketNs: 2, start: 10, end: 30, lanes: [] };
-  const reading = rankNamed("z", { state: "reading", origin_ns: undefined });
+  const reading = rankNamed("z", { state: "reading" });
+  delete reading.origin_ns;
   forgetReference();
   ranks.set([reading]);
   assert.equal(outlineShift(reading, outline), -10);
