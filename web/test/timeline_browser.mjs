@@ -291,6 +291,52 @@ if (process.env.PIPESCOPE_SHOTS) {
   await other.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, "timeline-dark.png") });
 }
 assert.ok(shared.length < 4000);
+
+// --- a rank that is being read -----------------------------------------------------------------------------------------
+
+const slow = await serveSynthetic({ nRanks: 1, nLanes: 2, spanNs: 2 ** 20, isReading: true });
+const early = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+early.on("pageerror", (error) => faults.push(error.message));
+await early.goto(slow.url);
+await early.waitForFunction(() => performance.getEntriesByName("first-outline").length > 0);
+const namesNow = () => early.locator(".tl-tree .tl-name").allTextContents();
+assert.deepEqual(await namesNow(), ["rank 0", "python 1", "Thread 1", "Thread 2"]);
+/** Whether something is drawn in a row, at a share of the plot's width. */
+const isDrawn = (name, share) =>
+  early.evaluate(
+    ([text, x]) => {
+      const is = (label) => label.textContent === text;
+      const label = [...document.querySelectorAll(".tl-tree .tl-name")].find(is);
+      const canvas = document.querySelector(".tl-base");
+      const at = canvas.getBoundingClientRect();
+      const of = label.getBoundingClientRect();
+      const scale = canvas.width / at.width;
+      const y = ((of.top + of.bottom) / 2 - at.top) * scale;
+      const pixel = (px) => canvas.getContext("2d").getImageData(px, y, 1, 1).data.join();
+      return pixel(x * canvas.width) !== pixel(1);
+    },
+    [name, share],
+  );
+assert.deepEqual(
+  await Promise.all([
+    isDrawn("Thread 1", 0.25),
+    isDrawn("Thread 1", 0.75),
+    isDrawn("Thread 2", 0.25),
+    isDrawn("Thread 2", 0.75),
+  ]),
+  [true, false, false, true],
+  "half of each lane is busy, and the window is what is there so far",
+);
+slow.readFirst();
+await early.waitForFunction(() => performance.getEntriesByName("first-lanes").length > 0);
+await until(
+  async () => (await namesNow()).includes("Stream 1"),
+  "lanes in the place of the outline",
+  namesNow,
+);
+assert.ok(!(await namesNow()).includes("Thread 1"));
+slow.close();
+
 await browser.close();
 server.close();
 assert.deepEqual(faults, []);

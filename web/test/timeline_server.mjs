@@ -111,8 +111,29 @@ const listOf = (text) =>
     return Array.from({ length: (b ?? a) - a + 1 }, (_, i) => a + i);
   });
 
-/** Starts on a free port of 127.0.0.1; returns its address and how to stop it. */
-export async function serveSynthetic({ nRanks = 1, nLanes = 60, rows = 1, spanNs = 1e8 } = {}) {
+/** What is there so far of a rank that is being read: half of the recording. */
+const outlineOf = (spanNs) => ({
+  origin_ns: "1700000000000000000",
+  bucket_ns: spanNs / 1024,
+  slices: 65536,
+  start: 0,
+  end: spanNs / 2,
+  lanes: [
+    { process: "python 1", name: "Thread 1", slices: 9, busy: "f".repeat(256) + "0".repeat(256) },
+    { process: "python 1", name: "Thread 2", slices: 9, busy: "0".repeat(256) + "f".repeat(256) },
+  ],
+});
+
+/** Starts on a free port of 127.0.0.1; returns its address, how to stop it, and how the first rank comes to be read where `isReading`. */
+export async function serveSynthetic({
+  nRanks = 1,
+  nLanes = 60,
+  rows = 1,
+  spanNs = 1e8,
+  isReading = false,
+} = {}) {
+  let readFirst = () => undefined;
+  const isRead = new Promise((done) => (readFirst = done));
   const ranks = Array.from({ length: nRanks }, (_, i) => ({
     key: `k${i}`,
     rank: i,
@@ -183,6 +204,23 @@ export async function serveSynthetic({ nRanks = 1, nLanes = 60, rows = 1, spanNs
       kind: "kernel",
     };
   };
+  if (isReading) {
+    const [{ key, rank, label, host, format, profiler, file, error }] = ranks;
+    const whole = ranks[0];
+    ranks[0] = {
+      key,
+      rank,
+      label,
+      host,
+      format,
+      profiler,
+      file,
+      error,
+      state: "reading",
+      progress: 0.5,
+    };
+    void isRead.then(() => (ranks[0] = whole));
+  }
   const answer = (path, q, body) => {
     switch (path) {
       case "session":
@@ -204,6 +242,8 @@ export async function serveSynthetic({ nRanks = 1, nLanes = 60, rows = 1, spanNs
         return { seq: 1, origin_ns: "1700000000000000000", ranks };
       case "lanes":
         return { nodes };
+      case "outline":
+        return outlineOf(spanNs);
       case "tiles":
         return tile(
           spanNs,
@@ -272,7 +312,14 @@ export async function serveSynthetic({ nRanks = 1, nLanes = 60, rows = 1, spanNs
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", async () => {
       if (url.pathname === "/api/events") {
-        setTimeout(() => reply.end(JSON.stringify({ seq: 1, ranks: [] })), 5000).unref();
+        const news =
+          isReading && url.searchParams.get("after") === "1"
+            ? isRead
+            : new Promise(() => undefined);
+        const late = new Promise((done) => setTimeout(done, 5000, { seq: 1, ranks: [] }).unref());
+        void Promise.race([news.then(() => ({ seq: 2, ranks })), late]).then((told) =>
+          reply.end(JSON.stringify(told)),
+        );
         return;
       }
       if (url.pathname.startsWith("/api/")) {
@@ -305,6 +352,7 @@ export async function serveSynthetic({ nRanks = 1, nLanes = 60, rows = 1, spanNs
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   return {
     url: `http://127.0.0.1:${server.address().port}/#token=test`,
+    readFirst,
     close: () => {
       server.closeAllConnections();
       server.close();
