@@ -9,7 +9,7 @@
 #   plan      the best split of 128 layers on 16 stages with up to 4 chunks, under all schedules: within 2 s on one processor
 #   whatif    what if on jobs of up to 9 million ops: time, processors and memory for each op (BENCH_WHATIF adds a job)
 #   page      frames of the page of `chart -o FILE.html`: 64 stages, 4 steps, 512 microbatches
-#   web       the viewer: first pixels of a trace of 1 GB within 2 s of the start of `serve`
+#   web       the viewer: lanes of a trace of 1 GB, the first within 1.5 s of the start of `serve`, all within 3 s
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
 #   query     SQL over 10 million slices in memory: groups by name, a range of time; from a file to the answer beside pandas (BENCH_PEERS_MB)
