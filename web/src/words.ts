@@ -1,6 +1,7 @@
 /** Every text of the viewer, English and Chinese. Terms of the field stay as the field writes them. One section a page or
  * panel; keys are "section.what". `{0}` is filled in by t(); `{0|slice|slices}` is the first where that is 1, else the second. */
 import { Atom } from "./base/atom";
+import { withMinus } from "./base/time";
 import { CHINESE, ENGLISH } from "./pipeline/texts";
 import { MODE_TABLES } from "./words/tables";
 
@@ -1140,7 +1141,10 @@ export function followLanguage(): void {
 
 export function t(word: Word, ...values: (string | number)[]): string {
   const text: string = WORDS[word][language.get() === "en" ? 0 : 1];
-  const valueOf = (i: string): string => String(values[Number(i)] ?? "");
+  const valueOf = (i: string): string => {
+    const value = values[Number(i)] ?? "";
+    return typeof value === "number" ? withMinus(String(value)) : value;
+  };
   return text
     .replace(/\{(\d)\|([^|}]*)\|([^}]*)\}/g, (_, i: string, one: string, many: string) =>
       valueOf(i) === "1" ? one : many,

@@ -24,7 +24,7 @@ import {
   valueText,
   withDigits,
 } from "../src/base/format";
-import { duration } from "../src/base/time";
+import { duration, fixed, short } from "../src/base/time";
 import { SvgPen, ticksOf } from "../src/base/pen";
 import {
   loadingOf,
@@ -133,6 +133,10 @@ test("numbers below 0 have the page's minus, everywhere; filters take both", () 
   assert.equal(valueText(-3, shownAs("shift", "int", "", true, [-3])), "\u22123");
   assert.equal(duration(-27_000_000), "\u221227.0 ms");
   assert.equal(duration(-5), "\u22125 ns");
+  assert.equal(fixed(-0.1154, 3), "\u22120.115");
+  assert.equal(fixed(-0.0004, 3), "0.000", "what rounds to zero has no sign");
+  assert.equal(short(-0.25), "\u22120.25");
+  assert.equal(t("whatif.threshold", -0.5).includes("-"), false);
   for (const minus of ["-", "\u2212"]) {
     assert.deepEqual(parseRange(`${minus}3..${minus}1`, shown), [-3e6, -1e6]);
   }

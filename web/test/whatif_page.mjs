@@ -51,6 +51,7 @@ async function chinese(locator, textOf = (e) => e.innerText) {
   const page = await open(url);
   await page.waitForSelector("#page-whatif .facts");
   const facts = await page.locator("#page-whatif .facts").innerText();
+  assert.doesNotMatch(facts, /-\d/, "numbers below 0 have the page's minus");
   assert.match(facts, /8 = 4 stages × 2 replicas/);
   assert.ok(facts.includes(said.slowdown.toFixed(3)), `${facts}: slowdown ${said.slowdown}`);
   assert.ok(facts.includes(`${said.waste_percent.toFixed(1)} %`));

@@ -22,10 +22,16 @@ export const withMinus = (digits: string): string => digits.replace(/^-/, "\u221
 /** A number that was typed, or copied from the page. */
 export const withHyphen = (digits: string): string => digits.replace("\u2212", "-");
 
+/** So many digits behind the point; what rounds to zero has no sign. */
+export const fixed = (value: number, decimals: number): string =>
+  withMinus(value.toFixed(decimals).replace(/^-(?=0(\.0*)?$)/, ""));
+/** As many digits as a value has, at most six that count: ticks of an axis. */
+export const short = (value: number): string => withMinus(String(Number(value.toPrecision(6))));
+
 /** Three significant digits: "1.23", "12.3", "123", "1234". */
 export function significant(value: number): string {
   const size = Math.abs(value);
-  return withMinus(value.toFixed(size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2));
+  return fixed(value, size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
 /** "12.4 ms" */
@@ -42,7 +48,7 @@ export function exact(ns: number): string {
 }
 
 export function percent(share: number): string {
-  return withMinus((share * 100).toFixed(1));
+  return fixed(share * 100, 1);
 }
 
 export interface Axis {
@@ -64,7 +70,7 @@ export function axisFor(nsPerPx: number, widthPx: number, endNs: number, apart =
 }
 
 export function tickText(ns: number, axis: Axis): string {
-  return withMinus((ns / axis.unit.ns).toFixed(ns === 0 ? 0 : axis.decimals));
+  return fixed(ns / axis.unit.ns, ns === 0 ? 0 : axis.decimals);
 }
 
 /** The ticks of an axis from one time to another. */

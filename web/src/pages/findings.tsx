@@ -119,7 +119,7 @@ export function Findings({
             </p>
             <Said what={String(what(row) ?? "")}>
               <p class="quiet">
-                {t("findings.rule", String(value(row) ?? "–"), String(threshold(row) ?? "–"))}
+                {t("findings.rule", value(row) ?? "–", threshold(row) ?? "–")}
                 {rule(row) !== null && ` (${String(rule(row))})`}
               </p>
             </Said>

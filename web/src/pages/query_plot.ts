@@ -1,6 +1,7 @@
 /** Columns of a result as points of a plot. Without a document. */
 import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
+import { short } from "../base/time";
 import type { PlotAxis } from "../panels/chart_plot";
 import type { Column } from "../panels/table_model";
 
@@ -39,8 +40,6 @@ interface Values {
   values: (number | null)[];
   axis: PlotAxis;
 }
-
-const short = (value: number): string => String(Number(value.toPrecision(6)));
 
 function valuesOf(rows: Cell[][], column: Column): Values {
   if (column.isMoment) {

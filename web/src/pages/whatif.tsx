@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, hasNothing } from "../api/client";
 import { useAtom } from "../base/atom";
-import { duration } from "../base/time";
+import { duration, fixed } from "../base/time";
 import { openCaptures } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { registerUrl, urlChanged } from "../model/url_state";
@@ -140,7 +140,7 @@ function Fact({ name, value, title }: { name: string; value: string; title?: str
 function Facts({ reply }: { reply: Tables }) {
   const at = firstRow(tableOf(reply, "whatif"));
   const ns = (name: string): string => duration(Number(at(name)));
-  const share = (name: string): string => (at(name) === null ? "–" : Number(at(name)).toFixed(3));
+  const share = (name: string): string => (at(name) === null ? "–" : fixed(Number(at(name)), 3));
   const left = Number(at("steps left out"));
   return (
     <dl class="facts">
@@ -181,7 +181,6 @@ function Facts({ reply }: { reply: Tables }) {
 const causeWord = (name: string): string =>
   t(`whatif.cause-${name.replace(/ /g, "-")}` as "whatif.cause-worker");
 
-const figureText = (figure: number): string => (Math.abs(figure) < 0.005 ? 0 : figure).toFixed(2);
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 function Causes({ causes }: { causes: Cause[] }) {
@@ -197,7 +196,7 @@ function Causes({ causes }: { causes: Cause[] }) {
               <span class="quiet">
                 {t(`whatif.holds-${c.holds}`)}
                 {c.figure !== null &&
-                  `: ${figureText(c.figure)}, ${t("whatif.threshold", c.threshold)}`}
+                  `: ${fixed(c.figure, 2)}, ${t("whatif.threshold", c.threshold)}`}
               </span>
             </p>
             <p>{capital(c.evidence)}</p>

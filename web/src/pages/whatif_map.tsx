@@ -1,6 +1,7 @@
 /** How much slower each worker is than the ideal, stages by replicas. */
 import { useMemo } from "preact/hooks";
 import { useAtom } from "../base/atom";
+import { fixed } from "../base/time";
 import { HeatMap, type HeatCell } from "../panels/chart_heat";
 import { t } from "../words";
 import {
@@ -56,7 +57,7 @@ function Heat({ reply, workers }: { reply: Tables; workers: Worker[] }) {
       columnAxis={t("whatif.replica")}
       cells={cells}
       unit="×"
-      text={(value) => value.toFixed(3)}
+      text={(value) => fixed(value, 3)}
       lines={(cell) => [
         ["rank", String(workerOf(cell).rank)],
         ...(workerOf(cell).isWorst ? [[t("whatif.worst"), "✓"] as [string, string]] : []),

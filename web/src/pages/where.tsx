@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { duration, exact, percent, significant, unitFor } from "../base/time";
+import { duration, exact, fixed, percent, significant, unitFor } from "../base/time";
 import { tab } from "../model/session";
 import { groupInCommunication } from "../model/timeline";
 import { useScale } from "../panels/chart_heat";
@@ -390,8 +390,8 @@ function figureText(metric: Metric, value: number | undefined): string {
   }
   const text = {
     ns: duration,
-    "%": (v: number) => `${v.toFixed(1)} %`,
-    x: (v: number) => `${v.toFixed(3)} ×`,
+    "%": (v: number) => `${fixed(v, 1)} %`,
+    x: (v: number) => `${fixed(v, 3)} ×`,
     n: String,
   };
   return text[metric.unit](value);

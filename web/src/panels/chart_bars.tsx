@@ -1,6 +1,6 @@
 /** Bars: stacked ones along an axis of ranks or steps with lines of ratios over them, and ranked ones under one another. */
 import { useMemo } from "preact/hooks";
-import { percent, unitFor, significant, exact } from "../base/time";
+import { percent, short, unitFor, significant, exact } from "../base/time";
 import { cut, ticksOf, type Pen } from "../base/pen";
 import type { ViewerTheme } from "../base/theme";
 import { t } from "../words";
@@ -209,7 +209,7 @@ function axes(
   for (const tick of ticksOf(0, most, Math.max(2, Math.floor((bottom - TOP) / 36)))) {
     const y = bottom - (most > 0 ? tick / most : 0) * (bottom - TOP);
     pen.line([LEFT, Math.round(y) + 0.5, size.width - right, Math.round(y) + 0.5], colours.line);
-    pen.text(LEFT - 8, y, tick === 0 ? `0 ${unit}` : String(Number(tick.toPrecision(6))), {
+    pen.text(LEFT - 8, y, tick === 0 ? `0 ${unit}` : short(tick), {
       fill: colours.quiet,
       align: "right",
     });

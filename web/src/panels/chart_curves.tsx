@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useAtom } from "../base/atom";
 import { FONT } from "../base/dom";
-import { axisFor, significant, tickText, unitFor } from "../base/time";
+import { axisFor, fixed, short, significant, tickText, unitFor } from "../base/time";
 import { blobOf, offer } from "../model/exports";
 import { theme } from "../model/look";
 import { tab } from "../model/session";
@@ -195,8 +195,7 @@ function optionsOf(
       {
         ...axis,
         size: 64,
-        values: (_u, ticks) =>
-          ticks.map((v) => `${Number(v.toPrecision(6))}${v === 0 ? ` ${p.unit}` : ""}`),
+        values: (_u, ticks) => ticks.map((v) => `${short(v)}${v === 0 ? ` ${p.unit}` : ""}`),
       },
     ],
     hooks: {
@@ -281,7 +280,7 @@ function showTip(u: uPlot, p: CurvesProps, off: ReadonlySet<number>): void {
   const unit = unitFor(at);
   tip.textContent = "";
   const head = document.createElement("b");
-  head.textContent = `${unit.ns === 1 ? at : (at / unit.ns).toFixed(Math.round(Math.log10(unit.ns)) > 3 ? 3 : 1)} ${unit.name}`;
+  head.textContent = `${fixed(at / unit.ns, unit.ns === 1 ? 0 : Math.round(Math.log10(unit.ns)) > 3 ? 3 : 1)} ${unit.name}`;
   tip.append(head);
   p.curves.forEach((c, i) => {
     const v = c.values[idx];

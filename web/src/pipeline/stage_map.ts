@@ -1,7 +1,7 @@
 /** What every stage of every pipeline worked, as colours: a stage that is slow is a row, a slow rank a cell. */
 import { context, el, FONT } from "../base/dom";
 import { RAMP, rampOf, type Theme } from "../base/theme";
-import { duration } from "../base/time";
+import { duration, fixed } from "../base/time";
 import { busyIn, slowOf, type Alike, type Slow } from "./alike";
 import type { Details } from "./details";
 import { ratioNow } from "./layers";
@@ -155,7 +155,7 @@ export class StageMap {
   }
 }
 
-const percentMore = (ns: number, than: number): string => (100 * (ns / than - 1)).toFixed(0);
+const percentMore = (ns: number, than: number): string => fixed(100 * (ns / than - 1), 0);
 
 /** The slow stage, then single slow ones. */
 function slowWords(slow: Slow, many: Speech["many"]): string[] {

@@ -21,7 +21,7 @@ import { cutMiddle, nameOf } from "./labels";
 import type { Timeline } from "./timeline";
 import type { Region } from "./scene";
 import { grouped } from "../base/format";
-import { significant } from "../base/time";
+import { significant, withMinus } from "../base/time";
 
 export interface ColumnActions {
   menu: (item: Item, x: number, y: number) => void;
@@ -389,12 +389,12 @@ function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
 export function number(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e15 || (size > 0 && size < 1e-2)) {
-    return value.toExponential(2);
+    return withMinus(value.toExponential(2));
   }
   return size >= 1e4
-    ? grouped(String(Math.round(value)))
+    ? withMinus(grouped(String(Math.round(value))))
     : Number.isInteger(value)
-      ? String(value)
+      ? withMinus(String(value))
       : significant(value);
 }
 
