@@ -1025,7 +1025,7 @@ const WORDS = {
   "whatif.repairs-hint": ["The step if these were as fast as usual, each by itself; in order: one after the other.", "各项恢复正常后的 step 时间；带顺序者为依次叠加。"],
   "whatif.no-repairs": ["Nothing is slower than usual.", "没有比平常更慢的部分。"],
   "whatif.map": ["Slowdown of each worker", "各 worker 的变慢倍数"],
-  "whatif.map-hint": ["The lower one of its stage's and its replica's. A click asks for the step without it.", "取其阶段与副本两者中较小的值。单击即可查询去除它之后的 step。"],
+  "whatif.map-hint": ["1.000 is as usual. No worker has a figure of its own: each has the lower one of its stage's and its replica's, so that where the stage of one slow worker meets the replica of another both seem slow. A click asks for the step without it, which tells.", "1.000 为正常。各 worker 没有单独的值，取其阶段与副本两者中较小的值：一个慢 worker 的阶段与另一个慢 worker 的副本相交处也会显得慢。单击即可查询去除它之后的 step，以此判断。"],
   "whatif.map-many": ["{0} workers are too many for a map.", "{0} 个 worker 过多，无法绘制。"],
   "whatif.stage": ["stage", "阶段"],
   "whatif.replica": ["replica", "副本"],

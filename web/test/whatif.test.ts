@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cell, Table } from "../src/api/types";
+import { rangeOf } from "../src/panels/chart_heat";
 import {
   causesOf,
   factorsOf,
   partsOf,
+  slowdownEnds,
   stepsOf,
   toggled,
   workerPart,
@@ -20,14 +22,24 @@ const tableOf = (columns: [string, string][], rows: Cell[][]): Table => ({
   rows,
 });
 
+const WORKER: Worker = { rank: 7, stage: 1, replica: 3, tp: 1, slowdown: 1, isWorst: false };
+
 test("a question is a list of parts: a click adds one or takes it back", () => {
   assert.deepEqual(partsOf(" worker=2,0; ;kind=gc "), ["worker=2,0", "kind=gc"]);
   assert.equal(toggled("", "stage=2"), "stage=2");
   assert.equal(toggled("stage=2", "worker=2,1"), "stage=2;worker=2,1");
   assert.equal(toggled("stage=2; worker=2,1", "stage=2"), "worker=2,1");
-  const worker: Worker = { rank: 7, stage: 1, replica: 3, tp: 1, slowdown: 1, isWorst: false };
-  assert.equal(workerPart(worker, 1), "worker=1,3");
-  assert.equal(workerPart(worker, 2), "rank=7", "a stage of a replica has two workers");
+  assert.equal(workerPart(WORKER, 1), "worker=1,3");
+  assert.equal(workerPart(WORKER, 2), "rank=7", "a stage of a replica has two workers");
+});
+
+test("the map's scale begins at as usual, and noise has no strong colour", () => {
+  const worker = (slowdown: number): Worker => ({ ...WORKER, slowdown });
+  assert.deepEqual(slowdownEnds([worker(0.99), worker(1.24), worker(1.02)]), [1, 1.24]);
+  assert.deepEqual(slowdownEnds([worker(0.997), worker(1.002)]), [1, 1.01]);
+  const cells = [0.99, 1.24].map((value, row) => ({ row, column: 0, value }));
+  assert.deepEqual(rangeOf({ cells }), [0.99, 1.24]);
+  assert.deepEqual(rangeOf({ cells, ends: [1, 1.24] }), [1, 1.24]);
 });
 
 test("the parts of a step add up to what was measured, and none is negative", () => {

@@ -7,6 +7,7 @@ import { t } from "../words";
 import {
   firstRow,
   partsOf,
+  slowdownEnds,
   tableOf,
   toggled,
   workerPart,
@@ -45,6 +46,7 @@ function Heat({ reply, workers }: { reply: Tables; workers: Worker[] }) {
   const nStages = Number(at("stages"));
   const nReplicas = Number(at("replicas"));
   const cells = useMemo(() => workers.map((worker) => cellOf(worker, nTp)), [workers]);
+  const ends = useMemo(() => slowdownEnds(workers), [workers]);
   const columnName = (c: number): string =>
     nTp > 1 ? `${Math.floor(c / nTp)}.${c % nTp}` : String(c);
   const partOf = (cell: HeatCell): string => workerPart(workerOf(cell), nTp);
@@ -64,6 +66,7 @@ function Heat({ reply, workers }: { reply: Tables; workers: Worker[] }) {
       ]}
       onCell={(cell) => ask({ without: toggled(question.get().without, partOf(cell)) })}
       isMarked={(cell) => asked.includes(partOf(cell))}
+      ends={ends}
       height={Math.min(420, 72 + 34 * nStages)}
     />
   );

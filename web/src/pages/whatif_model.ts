@@ -67,6 +67,13 @@ export function workersOf(table: Table | null): Worker[] {
   });
 }
 
+/** The scale of the map: from as usual to the slowest, as in pictures (src/write/report/whatif_svg.c); what is faster than usual, and what differs
+ * by nothing that counts, has no strong colour. */
+export const slowdownEnds = (workers: Worker[]): [least: number, most: number] => [
+  1,
+  Math.max(1.01, ...workers.map((w) => w.slowdown)),
+];
+
 export interface StepParts {
   step: string;
   ideal: number;

@@ -40,6 +40,8 @@ export interface HeatMapProps {
   /** Values lie on both sides of 0. */
   isDifference?: boolean;
   height: number | "fill";
+  /** Where the scale begins and ends, if not at the least and the largest value: what lies beyond has the colour of the end. */
+  ends?: [least: number, most: number];
   /** Where the page keeps the range of colours. */
   range?: [Range, (range: Range) => void];
 }
@@ -98,6 +100,8 @@ export function useScale(of: ScaleOf, kept?: [Range, (range: Range) => void]): S
     const at = Math.max(0, Math.min(1, of.isLowStrong === true ? 1 - x : x));
     return ramp[Math.round(at * (ramp.length - 1))];
   };
+  const isIn = (value: number): boolean =>
+    (range.least === "" || value >= low) && (range.most === "" || value <= high);
   const field = (end: "least" | "most") => (
     <input
       aria-label={t(`chart.${end}`)}
@@ -125,15 +129,23 @@ export function useScale(of: ScaleOf, kept?: [Range, (range: Range) => void]): S
       )}
     </>
   );
-  return { colourOf, isIn: (value) => value >= low && value <= high, low, high, bar };
+  return { colourOf, isIn, low, high, bar };
+}
+
+/** From where to where the colours go while the user has said nothing. */
+export function rangeOf(
+  p: Pick<HeatMapProps, "cells" | "isDifference" | "ends">,
+): [least: number, most: number] {
+  if (p.ends !== undefined) {
+    return p.ends;
+  }
+  const values = p.cells.map((c) => c.value).filter((v) => !Number.isNaN(v));
+  const most = Math.max(...values.map((v) => (p.isDifference === true ? Math.abs(v) : v)));
+  return [p.isDifference === true ? -most : Math.min(...values), most];
 }
 
 export function HeatMap(p: HeatMapProps) {
-  const [least, most] = useMemo(() => {
-    const values = p.cells.map((c) => c.value).filter((v) => !Number.isNaN(v));
-    const most = Math.max(...values.map((v) => (p.isDifference === true ? Math.abs(v) : v)));
-    return [p.isDifference === true ? -most : Math.min(...values), most];
-  }, [p.cells, p.isDifference]);
+  const [least, most] = useMemo(() => rangeOf(p), [p.cells, p.isDifference, p.ends]);
   const { colourOf, isIn, low, high, bar } = useScale({ ...p, least, most }, p.range);
   const byPlace = useMemo(
     () => new Map(p.cells.map((c) => [c.row * p.columns.length + c.column, c])),
