@@ -1,7 +1,7 @@
 /** Every text of the viewer, English and Chinese. Terms of the field stay as the field writes them. One section a page or
  * panel; keys are "section.what". `{0}` is filled in by t(); `{0|slice|slices}` is the first where that is 1, else the second. */
 import { Atom } from "./base/atom";
-import { withMinus } from "./base/time";
+import { signed, withMinus } from "./base/time";
 import { CHINESE, ENGLISH } from "./pipeline/texts";
 import { MODE_TABLES } from "./words/tables";
 
@@ -1205,16 +1205,24 @@ const CELLS: Record<string, Record<string, string>> = {
   what: { allocated: "已分配", reserved: "已预留", active: "活跃" },
 };
 
+/** Columns of sentences that the program makes, in tables of any view. */
+const SENTENCES = new Set(["verdict", "title", "what", "try", "note", "evidence", "remedy", "why"]);
+
+/** A text of a table as the page writes it: sentences have the page's signs. */
+export const cellText = (column: string, cell: string): string =>
+  SENTENCES.has(column) ? signed(cell) : cell;
+
 /** A cell of a column that holds words of the program, in the language of the page; what lies in something stays behind its blanks. */
 export const cellWord = (column: string, cell: string): string => {
+  const text = cellText(column, cell);
   if (language.get() === "en") {
-    return cell;
+    return text;
   }
   if (column === "repair") {
     return partWord(cell);
   }
   const chinese = CELLS[column]?.[cell.trim()];
-  return chinese === undefined ? cell : cell.replace(cell.trim(), chinese);
+  return chinese === undefined ? text : cell.replace(cell.trim(), chinese);
 };
 
 /** The name of a slice: in the language of the page where the program made it up; of a mark that is a dict (Megatron-LM's), its name and

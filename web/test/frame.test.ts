@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import type { Cell, Rank, Session, Table } from "../src/api/types";
 import { ranks } from "../src/model/session";
+import { reader } from "../src/pages/data";
 import { clashes, dispatch, keyOf, pageOf, register, type Command } from "../src/model/commands";
 import { GESTURES } from "../src/app/gestures";
 import { fits, parseSpan } from "../src/app/palette_model";
@@ -24,7 +25,7 @@ import {
   valueText,
   withDigits,
 } from "../src/base/format";
-import { duration, fixed, short } from "../src/base/time";
+import { duration, fixed, short, signed } from "../src/base/time";
 import { SvgPen, ticksOf } from "../src/base/pen";
 import {
   loadingOf,
@@ -855,4 +856,23 @@ test("columns of text give way where numbers would be cut", () => {
 test("dates are written as the browser has its English", () => {
   assert.equal(dateLocale(["de-DE", "en-GB", "en-US"]), "en-GB");
   assert.equal(dateLocale(["fr"]), "en");
+});
+
+test("sentences of the program have the page's signs: µs, and the minus", () => {
+  assert.equal(
+    signed("these take 320 us more (-1.5 %), not -3"),
+    "these take 320 µs more (\u22121.5 %), not \u22123",
+  );
+  assert.equal(signed("let us take rank 1-3, step-2"), "let us take rank 1-3, step-2");
+  assert.equal(cellWord("what", "it waits 9.82 us"), "it waits 9.82 µs");
+  assert.equal(cellWord("name", "sleep 10 us"), "sleep 10 us", "a name stays what it is");
+  const table: Table = {
+    name: "t",
+    title: "",
+    total: 1,
+    offset: 0,
+    columns: [["what", "text", "", false]],
+    rows: [["753 us"]],
+  };
+  assert.equal(reader(table, "what")(table.rows[0]), "753 µs");
 });

@@ -1,4 +1,5 @@
 /** Asks the server. The token comes with the address once (#token=...), moves to sessionStorage and leaves the address. */
+import { signed } from "../base/time";
 import { spoken } from "../words";
 
 const KEY = "pipescope-token";
@@ -10,7 +11,7 @@ export class ApiError extends Error {
     /** What the reply says besides. */
     readonly more: Readonly<Record<string, unknown>> = {},
   ) {
-    super(message);
+    super(signed(message));
   }
 }
 
@@ -72,6 +73,23 @@ async function ask(path: string, params: Params, init: RequestInit): Promise<Res
   return reply;
 }
 
+interface Says {
+  notes?: string[];
+  sentences?: string[];
+  tables?: Says[];
+}
+
+/** The sentences of a reply with the page's signs. */
+function signedReply(reply: Says): void {
+  for (const part of [reply, ...(reply.tables ?? [])]) {
+    for (const key of ["notes", "sentences"] as const) {
+      if (part[key] !== undefined) {
+        part[key] = part[key].map(signed);
+      }
+    }
+  }
+}
+
 /** What the capture does not hold, as the status of an error says it. */
 const NOTHING = 409;
 
@@ -84,6 +102,7 @@ export async function get<T>(path: string, params: Params = {}, signal?: AbortSi
   if (typeof nothing === "string") {
     throw new ApiError(NOTHING, nothing);
   }
+  signedReply(reply ?? {});
   return reply;
 }
 

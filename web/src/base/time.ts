@@ -22,6 +22,10 @@ export const withMinus = (digits: string): string => digits.replace(/^-/, "\u221
 /** A number that was typed, or copied from the page. */
 export const withHyphen = (digits: string): string => digits.replace("\u2212", "-");
 
+/** A sentence of the program with the page's signs: it writes "12.4 us" and "-3", since a terminal that has ASCII alone shows it, too. */
+export const signed = (sentence: string): string =>
+  sentence.replace(/(\d) us\b/g, "$1 µs").replace(/(^|[ (])-(?=\d)/g, "$1\u2212");
+
 /** So many digits behind the point; what rounds to zero has no sign. */
 export const fixed = (value: number, decimals: number): string =>
   withMinus(value.toFixed(decimals).replace(/^-(?=0(\.0*)?$)/, ""));

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { language } from "../words";
+import { cellText, language } from "../words";
 
 export interface Reply<T> {
   data: T | null;
@@ -103,7 +103,11 @@ export const columnIndex = (table: Table, ...names: string[]): number =>
 /** Cells of the first column that has one of these names ("_" counts as a space). */
 export function reader(table: Table, ...names: string[]): (row: Cell[]) => Cell {
   const at = columnIndex(table, ...names);
-  return (row) => (at < 0 ? null : (row[at] ?? null));
+  const name = table.columns[at]?.[0] ?? "";
+  return (row) => {
+    const cell = row[at] ?? null;
+    return typeof cell === "string" ? cellText(name, cell) : cell;
+  };
 }
 
 /** Above this many ranks what reads all of them is worked out when asked for. */

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useAtom } from "../base/atom";
-import { duration } from "../base/time";
+import { duration, signed } from "../base/time";
 import { ranks } from "../model/session";
 import { Failed, Loading } from "../panels/empty";
 import { DataTable } from "../panels/table";
@@ -15,7 +15,7 @@ const MOST_SHOWN = 6;
 
 async function firstText(view: string, signal: AbortSignal): Promise<string | null> {
   const table = await wholeTable("view", { name: view, ...spoken() }, null, signal);
-  return table !== null && table.rows.length > 0 ? String(table.rows[0][0] ?? "") : null;
+  return table !== null && table.rows.length > 0 ? signed(String(table.rows[0][0] ?? "")) : null;
 }
 
 /** The first sentence; what else there is, with the rule, opens below it. */

@@ -1,4 +1,5 @@
 /** Reads what src/write/chart_pack.c wrote; the layout stands in chart_pack.h. */
+import { signed } from "../base/time";
 import { LEVELS } from "./labels";
 import type { Chart, Label } from "./model";
 
@@ -99,7 +100,7 @@ export function unpack(p: Packed): Chart {
     isMeasured: p.measured === 1,
     untold: p.untold,
     unreplayed: p.unreplayed,
-    notes: p.notes,
+    notes: p.notes.map(signed),
     originNs: p.origin_ns,
     ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({
       rank,
