@@ -52,8 +52,7 @@ import {
   type Query,
   type Column,
 } from "../src/panels/table_model";
-import { fit } from "../src/panels/table_layout";
-import { isLongName } from "../src/panels/table_row";
+import { fit, isLongName } from "../src/panels/table_layout";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import {
   cellWord,
@@ -845,7 +844,8 @@ test("columns of text give way where numbers would be cut", () => {
   ]);
   assert.deepEqual(fit(columns, measured, {}, 500), [340, 80, 80]);
   assert.deepEqual(fit(columns, measured, {}, 400), [240, 80, 80]);
-  assert.deepEqual(fit(columns, measured, {}, 200), [140, 80, 80]);
+  assert.deepEqual(fit(columns, measured, {}, 300), [140, 80, 80]);
+  assert.deepEqual(fit(columns, measured, {}, 299), [240, 80, 80], "what scrolls anyway is read");
   assert.deepEqual(
     fit(columns, measured, { name: 300 }, 400),
     [300, 80, 80],

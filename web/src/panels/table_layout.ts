@@ -14,6 +14,8 @@ const HEAD_GAP = 6;
 const MOST_TEXT = 360;
 /** Less of a name tells nothing apart. */
 const LEAST_TEXT = 140;
+/** Where the table scrolls to the side anyway, names are read rather than squeezed. */
+const SCROLLED_TEXT = 240;
 /** More for names that are indented. */
 const MOST_INDENT = 140;
 
@@ -24,6 +26,21 @@ function widthOf(text: string): number {
   pen.font = `12px ${FONT}`;
   return pen.measureText(text).width;
 }
+
+/** Names differ at their ends, sentences do not: they begin with what they say. */
+const LONG_NAME = 21;
+const WORD = 8;
+export const TAIL = 8;
+/** Room for them in digits: capitals are wider. */
+export const TAIL_CH = 9;
+export const isLongName = (text: string): boolean =>
+  text.length >= LONG_NAME &&
+  /^[\x20-\x7e]*$/.test(text) &&
+  text.length >= WORD * text.trim().split(/\s+/).length;
+
+/** The end of a long name has more room than it may need (table_row.tsx): with that much more nothing of it gives way. */
+const tailRoom = (text: string): number =>
+  isLongName(text) ? Math.max(0, widthOf("0".repeat(TAIL_CH)) - widthOf(text.slice(-TAIL))) : 0;
 
 /** What each column needs, by name. `level`: the place of the column that says how deep a row is, where they are a tree. */
 export function measure(
@@ -44,7 +61,10 @@ export function measure(
         HEAD_GAP;
       const most = Math.max(
         head,
-        ...sample.map((row) => beside(row, column) + widthOf(text(row, column).slice(0, 80))),
+        ...sample.map((row) => {
+          const shown = text(row, column);
+          return beside(row, column) + widthOf(shown.slice(0, 80)) + tailRoom(shown);
+        }),
       );
       const limit = column.isNumber ? 240 : MOST_TEXT + (column === label ? MOST_INDENT : 0);
       return [column.name, Math.ceil(Math.max(56, Math.min(limit, most + PADDING)))];
@@ -53,7 +73,7 @@ export function measure(
 }
 
 /** Fills the room that is left with the column of names, or the first of text. Where there is too little, columns of text give way,
- * the widest first: numbers that are cut say nothing. */
+ * the widest first: numbers that are cut say nothing. That is of use only where it is enough: else all scrolls, with names that are read. */
 export function fit(
   columns: Column[],
   measured: Map<string, number>,
@@ -67,9 +87,11 @@ export function fit(
   if (left > 0 && roomy >= 0) {
     widths[roomy] += Math.min(left, 480);
   }
-  let lack = -left;
+  const isEnough = leastOf(columns, measured, chosen) <= room;
+  const least = isEnough ? LEAST_TEXT : SCROLLED_TEXT;
+  let lack = isEnough ? -left : Infinity;
   for (const i of [...free].sort((a, b) => widths[b] - widths[a])) {
-    const given = Math.max(0, Math.min(lack, widths[i] - LEAST_TEXT));
+    const given = Math.max(0, Math.min(lack, widths[i] - least));
     widths[i] -= given;
     lack -= given;
   }
@@ -81,7 +103,11 @@ export const leastOf = (
   columns: Column[],
   measured: Map<string, number>,
   chosen: Record<string, number>,
-): number => fit(columns, measured, chosen, 0).reduce((a, b) => a + b, 0);
+): number =>
+  columns.reduce((sum, c) => {
+    const width = measured.get(c.name) ?? 96;
+    return sum + (chosen[c.name] ?? (c.isNumber ? width : Math.min(width, LEAST_TEXT)));
+  }, 0);
 
 /** What the scroller needs of the element that scrolls. */
 export type Scrolled = Pick<HTMLElement, "scrollTop">;

@@ -4,7 +4,7 @@ import { t } from "../words";
 import { cellHint } from "../words/hints";
 import { Icon } from "./icons";
 import { cellText } from "./table_columns";
-import { TWIG_PX } from "./table_layout";
+import { isLongName, TAIL, TAIL_CH, TWIG_PX } from "./table_layout";
 import { indentOf, type Column } from "./table_model";
 import type { TableOptions, TableRow } from "./table_options";
 import type { Branch } from "./table_tree";
@@ -130,17 +130,6 @@ function GridCell({ row, table, column, bar, most, branch, options, onToggle }: 
     </span>
   );
 }
-
-/** Names differ at their ends, sentences do not: they begin with what they say. */
-const LONG_NAME = 21;
-const WORD = 8;
-const TAIL = 8;
-/** Room for them in digits: capitals are wider. */
-const TAIL_CH = 9;
-export const isLongName = (text: string): boolean =>
-  text.length >= LONG_NAME &&
-  /^[\x20-\x7e]*$/.test(text) &&
-  text.length >= WORD * text.trim().split(/\s+/).length;
 
 /** A long name gives way in its middle; what is copied is all of it. `beside`: pixels of the cell that it has not. */
 function Name({ text, beside }: { text: string; beside: number }) {
