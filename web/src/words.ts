@@ -193,6 +193,7 @@ const WORDS = {
   "timeline.slices-longest": ["{0} slices, the longest of them", "{0} 个切片，其中最长的为"],
   "timeline.aligned": ["aligned", "已对齐"],
   "timeline.aligned-hint": ["Recorded at another time: it is shown from the start of the first rank.", "采集时间与第一个 rank 不重叠：已对齐到其起点显示。"],
+  "timeline.moved-by": ["moved by {0}", "偏移 {0}"],
   "timeline.moved": ["moved", "已偏移"],
   "timeline.failed": ["failed", "失败"],
   "timeline.read": ["Read this rank", "读取该 rank"],

@@ -8,7 +8,9 @@ import {
   pipelineRowsOf,
   pipelineShown,
 } from "../src/model/pipeline_rows";
-import { ranks } from "../src/model/session";
+import { exact } from "../src/base/time";
+import { movedBy, offsets, ranks } from "../src/model/session";
+import { pipelineDetails } from "../src/timeline/pipeline_lane";
 import { ENGLISH } from "../src/pipeline/texts";
 import { chartOf, SHAPES } from "./helpers";
 
@@ -47,6 +49,24 @@ test("a rank's pipeline lies on the rank's clock, whatever chart and timeline co
   const found = pipelineOf(a)!;
   assert.equal(found.row.stage, 0);
   assert.equal(found.row.ops.start[0] + found.shiftNs, 50 + 100 + 7);
+  offsets.set(new Map([["a", 5000]]));
+  const hit = {
+    rank: a,
+    row: found.row,
+    kind: "ops",
+    index: 0,
+    from: 0,
+    to: 0,
+    start: 0,
+    end: 0,
+  } as const;
+  const starts = (kind: "ops" | "others"): string[] =>
+    pipelineDetails({ ...hit, kind })!
+      .lines.filter(([name]) => /start/i.test(name))
+      .map(([, , exact]) => exact);
+  assert.equal(starts("ops")[0], exact(50 + 100 + 7 + 5000), "the tip tells what the axis does");
+  assert.equal(movedBy(a), 5000);
+  offsets.set(new Map());
   assert.equal(pipelineOf(rank("b", 1, "900")), null, "no place in the timeline");
   pipelineShown.set(false);
   assert.equal(pipelineOf(a), null);

@@ -46,6 +46,9 @@ export function duration(ns: number): string {
     : `${significant(ns / unit.ns)} ${unit.name}`;
 }
 
+/** "+12.4 ms": by how much something is moved. */
+export const signedDuration = (ns: number): string => `${ns > 0 ? "+" : ""}${duration(ns)}`;
+
 /** "12 401 233 ns", with thin spaces. */
 export function exact(ns: number): string {
   return withMinus(`${String(Math.round(ns)).replace(/\B(?=(\d{3})+$)/g, "\u2009")} ns`);

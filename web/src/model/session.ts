@@ -138,11 +138,14 @@ export function shiftOf(rank: Rank): Ns {
       from === null || rank.origin_ns === undefined
         ? 0
         : Number(BigInt(rank.origin_ns) - from.origin);
-    shift = apart + autoOffset(rank) + (offsets.get().get(rank.key) ?? 0);
+    shift = apart + movedBy(rank);
     known.shifts.set(rank.key, shift);
   }
   return shift;
 }
+
+/** What of it moves the rank from its own clock: what the user said, and what brings it to the first rank's time. */
+export const movedBy = (rank: Rank): Ns => autoOffset(rank) + (offsets.get().get(rank.key) ?? 0);
 
 let isShowing = false;
 /** While `selected` or `box` changes because something led there, not because it was clicked in the timeline. */

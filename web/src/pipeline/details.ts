@@ -143,11 +143,13 @@ export function bubbleDetails(
   words: Words,
   texts: Texts,
   isTheory: boolean,
+  /** Of the place where it is shown. */
+  shiftNs = 0,
 ): Details {
   const lane = isTheory ? row.theoryBubbles : row.bubbles;
   const lines: Details["lines"] = [
     stageLine(row.stage, isTheory ? "" : `${texts.rank} ${row.rank}`, texts),
-    timeLine(texts.start, lane.start[index]),
+    timeLine(texts.start, lane.start[index] + shiftNs),
     timeLine(texts.duration, lane.end[index] - lane.start[index]),
   ];
   const id = lane.id[index];
@@ -169,7 +171,7 @@ export function bubbleDetails(
   };
 }
 
-export function otherDetails(row: Row, index: number, texts: Texts): Details {
+export function otherDetails(row: Row, index: number, texts: Texts, shiftNs = 0): Details {
   const lane = row.others;
   return {
     title: texts.otherWork,
@@ -177,7 +179,7 @@ export function otherDetails(row: Row, index: number, texts: Texts): Details {
     look: LOOK_OTHER_WORK,
     lines: [
       stageLine(row.stage, `${texts.rank} ${row.rank}`, texts),
-      timeLine(texts.start, lane.start[index]),
+      timeLine(texts.start, lane.start[index] + shiftNs),
       timeLine(texts.duration, lane.end[index] - lane.start[index]),
     ],
   };

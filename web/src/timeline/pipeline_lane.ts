@@ -216,16 +216,18 @@ export function pipelineDetails({ rank, row, kind, index, after }: PipelineHit):
     return null;
   }
   const { chart, view, words, texts } = found.rows;
+  const { shiftNs } = found; // times are those of the timeline's axis
   if (kind !== "ops") {
     return kind === "others"
-      ? otherDetails(row, index, texts)
-      : bubbleDetails(chart, row, index, words, texts, false);
+      ? otherDetails(row, index, texts, shiftNs)
+      : bubbleDetails(chart, row, index, words, texts, false, shiftNs);
   }
   const op = row.ops.id[index];
   if (after !== undefined) {
     return linkDetails(chart, op, after, row.ops.look[index], texts);
   }
-  return opDetails(chart, op, view, words, texts, row.ops.look[index], false, view.originNs);
+  const look = row.ops.look[index];
+  return opDetails(chart, op, view, words, texts, look, false, view.originNs - shiftNs);
 }
 
 /** Top of each rank's pipeline on screen, CSS pixels. */

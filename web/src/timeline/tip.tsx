@@ -3,7 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Slice } from "../api/types";
 import { useAtom } from "../base/atom";
-import { duration, exact } from "../base/time";
+import type { Ns } from "../base/ns";
+import { duration, exact, signedDuration } from "../base/time";
 import { laneShift } from "../model/rank_lanes";
 import { viewport, windowChanged } from "../model/timeline";
 import type { Item } from "../model/lanes";
@@ -11,7 +12,7 @@ import { sliceWord, t } from "../words";
 import { longTime } from "./axis";
 import type { DrawnFlow } from "./draw_over";
 import type { SliceHit } from "./hit";
-import { shiftOf } from "../model/session";
+import { movedBy, shiftOf } from "../model/session";
 import { pipelineDetails, pipelineHit, type PipelineHit } from "./pipeline_lane";
 import { number } from "./label_column";
 import type { Timeline } from "./timeline";
@@ -80,9 +81,16 @@ function sliceTip(hit: SliceHit, name: string | undefined, full: Slice | null) {
           ? "\u2026"
           : longTime(full.start + laneShift(hit.rank, hit.item.lanes!, hit.item.node))}
       </div>
+      {movedLine(
+        movedBy(hit.rank) + laneShift(hit.rank, hit.item.lanes!, hit.item.node) - shiftOf(hit.rank),
+      )}
     </>
   );
 }
+
+/** The times above are those of the axis: by how much they are not the rank's own. */
+const movedLine = (by: Ns) =>
+  by === 0 ? null : <div class="quiet">{t("timeline.moved-by", signedDuration(by))}</div>;
 
 function counterTip(timeline: Timeline, item: Item | undefined, x: number) {
   if (item?.kind !== "counter" || item.rank === null || item.lanes === null) {
@@ -114,6 +122,7 @@ function pipelineTip(hit: PipelineHit | null) {
           <span class="quiet">{name}</span> {value}
         </div>
       ))}
+      {movedLine(movedBy(hit!.rank))}
       {hit!.kind !== "ops" && <div class="quiet">{t("timeline.pipeline-hint")}</div>}
     </>
   );
