@@ -483,7 +483,7 @@ const WORDS = {
   "pipeline.toggle-panel": ["Tables on or off", "显示或隐藏表格"],
   "pipeline.let-go": ["Let go of the microbatch", "取消选中的 microbatch"],
   "pipeline.follow": ["Show the chosen block in the timeline", "在时间线中显示选中的块"],
-  "pipeline.hint": ["Click: to the timeline. Shift+click: keep a microbatch lit. Drag, Shift+wheel: pan. Ctrl+wheel: zoom.", "单击：跳转到时间线。Shift+单击：固定高亮该 microbatch。拖动、Shift+滚轮：平移。Ctrl+滚轮：缩放。"],
+  "pipeline.hint": ["Click: to the timeline. Shift+click: keep a microbatch lit. Drag, Shift+wheel: pan. Ctrl+wheel: zoom. Tab to the chart: arrows choose a block, Enter goes to the timeline.", "单击：跳转到时间线。Shift+单击：固定高亮该 microbatch。拖动、Shift+滚轮：平移。Ctrl+滚轮：缩放。Tab 到图中：方向键选择块，Enter 跳转到时间线。"],
   "pipeline.fact-step": ["step {0}", "step {0}"],
   "pipeline.fact-steps": ["all {0} steps", "全部 {0} 个 step"],
   "pipeline.fact-bubble": ["bubble {0} %", "空泡 {0} %"],

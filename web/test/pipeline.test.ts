@@ -6,7 +6,13 @@ import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
 import { isLit, isLitBelow, litBy } from "../src/pipeline/overlay";
 import type { Sight } from "../src/pipeline/painter";
-import { targetAt, targetOf, targetOnPath, type Target } from "../src/pipeline/targets";
+import {
+  targetAfter,
+  targetAt,
+  targetOf,
+  targetOnPath,
+  type Target,
+} from "../src/pipeline/targets";
 import { at, makeScene } from "../src/pipeline/scene";
 import { everyNth } from "../src/base/pen";
 import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/theme";
@@ -42,6 +48,28 @@ test("ticks are round, apart, and written without loss", () => {
   const later = axisFor(300, 1000, 100_500_000); // 300 us in all, at 100 ms: no "100400 µs"
   assert.equal(later.unit.name, "ms");
   assert.equal(tickText(100_400_000, later), "100.40");
+});
+
+test("arrow keys go from block to block, and from nowhere to the first in sight", () => {
+  const ops = [
+    { rank: 0, start: 0, end: 10 },
+    { rank: 0, start: 20, end: 30 },
+    { rank: 1, start: 12, end: 22 },
+    { rank: 1, start: 40, end: 50 },
+  ];
+  const ranks = [0, 1].map((stage) => ({ rank: stage, stage, pipeline: 0 }));
+  const view = makeView(chartOf(ops, ranks), null, choice);
+  const after = (from: Target | null, key: string, seen = 0) =>
+    targetAfter(view, { from: seen }, from, key);
+  const op = (row: number, index: number): Target => ({ row, lane: "ops", index });
+  assert.deepEqual(after(null, "ArrowRight"), op(0, 0));
+  assert.deepEqual(after(null, "ArrowDown", 15), op(0, 1), "the first that the window has");
+  assert.deepEqual(after(op(0, 0), "ArrowRight"), op(0, 1));
+  assert.equal(after(op(0, 1), "ArrowRight"), null);
+  assert.deepEqual(after(op(0, 1), "ArrowLeft"), op(0, 0));
+  assert.deepEqual(after(op(0, 1), "ArrowDown"), op(1, 0), "what runs there at that time");
+  assert.deepEqual(after(op(1, 1), "ArrowUp"), op(0, 1), "the last is the next to it");
+  assert.equal(after(op(1, 0), "ArrowDown"), null);
 });
 
 test("labels: the first text that fits, in two lines where there is room for them", () => {

@@ -97,6 +97,23 @@ const point = async (page, row, ms, of = 330) => {
     await settle(page);
     assert.equal(await hash(page, "base"), whole, "0 shows everything");
   }
+  // The keyboard chooses a block before any click: Tab leads to the chart, arrows go on from there.
+  for (let i = 0; i < 60; i++) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement?.className === "over")) {
+      break;
+    }
+  }
+  await page.keyboard.press("ArrowRight");
+  const first = await page.locator(".pp-tip").innerText();
+  assert.match(first, /stage\s+0[\s\S]*microbatch\s+0/);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  assert.match(await page.locator(".pp-tip").innerText(), /stage\s+1/);
+  assert.equal(await hash(page, "base"), whole, "what is in sight stays there");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator(".pp-tip:visible").count(), 0);
+  await page.evaluate(() => document.activeElement?.blur());
   await page.mouse.move(...(await point(page, 1, 200)));
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -300);

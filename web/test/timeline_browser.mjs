@@ -219,7 +219,10 @@ const onLane = async (id, why) => {
     .catch(() => undefined);
   assert.equal(await focusOn(), id, why);
 };
-assert.equal(await page.locator(".tl-region:not(.tl-pins) .tl-row[tabindex='0']").count(), 1);
+const tabStops = await page
+  .locator(".tl-region:not(.tl-pins) *")
+  .evaluateAll((all) => all.filter((e) => e.tabIndex >= 0).map((e) => e.className));
+assert.deepEqual(tabStops.length, 1, `one stop of Tab: ${tabStops.join(", ")}`);
 await row("Stream 1").focus();
 await onLane("k0|device/0/stream/1", "a lane takes the focus");
 await press("Enter");

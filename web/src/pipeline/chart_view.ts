@@ -1,5 +1,6 @@
 /** The chart: names of the rows, the plot, figures beside it, the axis. It lives inside one element and scrolls with whatever
- * holds that; who owns it says what to show and is told what the pointer does. It listens to no keys.
+ * holds that; who owns it says what to show and is told what the pointer does. Of keys it listens to arrows alone, while
+ * the keyboard has led to it.
  *
  * Drawing happens in one animation frame, reads state and never changes it. */
 import { el } from "../base/dom";
@@ -30,6 +31,7 @@ import {
   laneOf,
   opsInSight,
   placeOf,
+  targetAfter,
   targetAt,
   targetOf,
   targetOfOp,
@@ -130,6 +132,7 @@ export class ChartView {
       click: (at, event) => this.click(this.targetAt(at.x, at.y), event),
       double: (x) => this.options.zoomsOnDouble && this.zoom(2, x),
     });
+    this.layers.over.addEventListener("keydown", (event) => this.key(event), { signal });
     (this.options.scroller ?? window).addEventListener("scroll", () => this.drawOver(), {
       passive: true,
       signal,
@@ -210,6 +213,7 @@ export class ChartView {
 
   pin(target: Target | null): void {
     this.pinned_ = target;
+    this.tip.hide();
     this.drawOver();
     this.options.onMoved?.();
   }
@@ -440,6 +444,41 @@ export class ChartView {
       this.hovered = target;
       this.drawOver();
     }
+  }
+
+  // --- keys ------------------------------------------------------------------------------------------------------
+
+  /** Arrows go from block to block. After a click they move the window, as everywhere on the page. */
+  private key(event: KeyboardEvent): void {
+    const isArrow = /^Arrow/.test(event.key) && !event.ctrlKey && !event.altKey && !event.metaKey;
+    if (!isArrow || event.shiftKey || !this.layers.over.matches(":focus-visible")) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    const next = targetAfter(this.view, this.viewport, this.pinned_, event.key);
+    if (next !== null) {
+      this.bringIntoSight(next);
+      this.pin(next);
+      this.say(next);
+    }
+  }
+
+  /** The window moves no more than it must. */
+  private bringIntoSight({ row, lane, index }: Target): void {
+    const { start, end } = this.view.rows[row][lane];
+    this.viewport.reveal(start[index], end[index]);
+    this.scrollTo(row);
+    this.moved();
+  }
+
+  /** What the block is, below it; read out. */
+  private say(target: Target): void {
+    const plot = this.plot.getBoundingClientRect();
+    const { start } = laneOf(this.view, target);
+    const x = Math.max(0, Math.min(this.width, this.viewport.x(start[target.index])));
+    const y = plot.top + this.scene.tops[target.row] + this.scene.blockH;
+    this.tip.show(this.detailsOf(target), this.theme, plot.left + x, y, true);
   }
 
   private detailsOf(target: Target): Details {

@@ -85,6 +85,57 @@ export function targetOfOp(view: View, op: number): Target | null {
   return null;
 }
 
+/** The op of a row that is at a time, or the next one to it; null: the row has none. */
+function opNear(view: View, row: number, ns: number): Target | null {
+  const lane = view.rows[row]?.ops;
+  return lane === undefined || lane.n === 0
+    ? null
+    : { row, lane: "ops", index: Math.min(firstAfter(lane, ns), lane.n - 1) };
+}
+
+/** Where an arrow key leads: along the blocks of a row, or to the next row's at the same time; from nowhere to the first in sight.
+ * null: nowhere. */
+export function targetAfter(
+  view: View,
+  viewport: Pick<Viewport, "from">,
+  from: Target | null,
+  key: string,
+): Target | null {
+  if (from === null) {
+    const row = view.rows.findIndex((r) => r.ops.n > 0);
+    return row < 0 ? null : opNear(view, row, viewport.from);
+  }
+  const { row } = from;
+  const ns = laneOf(view, from).start[from.index];
+  const { ops } = view.rows[row];
+  const at = from.lane === "ops" ? from.index : -1;
+  const along = (by: number): Target | null =>
+    at < 0
+      ? opNear(view, row, ns)
+      : at + by >= 0 && at + by < ops.n
+        ? { row, lane: "ops", index: at + by }
+        : null;
+  const across = (by: number): Target | null => {
+    let next = row + by;
+    while (view.rows[next]?.ops.n === 0) {
+      next += by;
+    }
+    return opNear(view, next, ns);
+  };
+  switch (key) {
+    case "ArrowRight":
+      return along(1);
+    case "ArrowLeft":
+      return along(-1);
+    case "ArrowDown":
+      return across(1);
+    case "ArrowUp":
+      return across(-1);
+    default:
+      return null;
+  }
+}
+
 /** The op at `ns` in one half of a row whose ops overlap, else one that has the whole height; -1: none. */
 function tierAt(row: Row, tiers: Tiers, ns: number, slackNs: number, isUpper: boolean): number {
   for (const tier of [isUpper ? 1 : 2, 0]) {

@@ -149,7 +149,7 @@ const PAGE = {
   bubble: "bubble {0} %",
   theoryBubble: "theory ({0}): bubble {1} %",
   stages: "Stages",
-  hint: "Drag to pan, Ctrl + wheel or double-click to zoom; arrow keys, + \u2212 0; [ ] step; t theme. Click a block to keep its microbatch lit.",
+  hint: "Drag to pan, Ctrl + wheel or double-click to zoom; arrow keys, + \u2212 0; [ ] step; t theme. Click a block to keep its microbatch lit; Tab to the chart: arrows choose one.",
 };
 
 const PAGE_CHINESE: typeof PAGE = {
@@ -176,7 +176,7 @@ const PAGE_CHINESE: typeof PAGE = {
   bubble: "空泡 {0} %",
   theoryBubble: "理论（{0}）：空泡 {1} %",
   stages: "各阶段",
-  hint: "拖动平移，Ctrl + 滚轮或双击缩放；方向键、+ \u2212 0；[ ] 切换 step；t 切换主题。单击一个块可固定高亮其 microbatch。",
+  hint: "拖动平移，Ctrl + 滚轮或双击缩放；方向键、+ \u2212 0；[ ] 切换 step；t 切换主题。单击一个块可固定高亮其 microbatch；Tab 到图中可用方向键选择。",
 };
 
 /** What the page that stands alone speaks. */

@@ -11,7 +11,9 @@ export class Tip {
     this.element.hidden = true;
   }
 
-  show(details: Details, theme: Theme, clientX: number, clientY: number): void {
+  /** `isRead`: who sees no pointer hears it. */
+  show(details: Details, theme: Theme, clientX: number, clientY: number, isRead = false): void {
+    this.element.setAttribute("aria-live", isRead ? "polite" : "off");
     const swatch = el("i", {
       class: details.look === null ? "pp-swatch pp-wait pp-lines3" : "pp-swatch",
     });

@@ -13,6 +13,7 @@ import {
   followFocus,
   gotFocus,
   isFocused,
+  isStop,
   lostFocus,
   togglePin,
   treeKey,
@@ -95,6 +96,7 @@ function drop(target: Item, isPins: boolean): void {
   touchTree();
 }
 
+/** Its buttons are no stops of Tab: keys of the row and its menu do the same (label_keys.ts). */
 function Row({
   item,
   region,
@@ -216,6 +218,7 @@ function Row({
           <button
             type="button"
             class="flat tiny"
+            tabIndex={-1}
             title={t("timeline.offset")}
             aria-label={t("timeline.offset")}
             onClick={(e) => {
@@ -230,6 +233,7 @@ function Row({
           <button
             type="button"
             class="flat tiny"
+            tabIndex={-1}
             aria-pressed={isPinned}
             title={t(isPinned ? "timeline.unpin" : "timeline.pin")}
             aria-label={t(isPinned ? "timeline.unpin" : "timeline.pin")}
@@ -251,6 +255,7 @@ function Twist({ item }: { item: Item }) {
     <button
       type="button"
       class="flat tiny tl-twist"
+      tabIndex={-1}
       aria-label={t(item.isOpen ? "timeline.close" : "timeline.open")}
       onClick={(e) => {
         e.stopPropagation();
@@ -337,6 +342,7 @@ function RankNote({ rank }: { rank: Rank }) {
           <button
             type="button"
             class="flat tiny tl-play"
+            tabIndex={-1}
             title={t("timeline.read")}
             aria-label={t("timeline.read")}
             onClick={(e) => {
@@ -473,8 +479,7 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
         ) {
           rows.push(region.items[i]);
         }
-        const stop =
-          rows.find((item) => isFocused(item, region)) ?? rows.find((r) => r.kind !== "hidden");
+        const stop = rows.find((item) => isFocused(item, region)) ?? rows.find(isStop);
         return (
           <div
             key={region.isPins ? "pins" : "list"}

@@ -67,7 +67,8 @@ export const isFocused = (item: Item, region: Region): boolean =>
   focused.get()?.id === item.id && focused.get()?.isPins === region.isPins;
 
 /** Rows that keys stop at. */
-const isStop = (item: Item): boolean => !["hidden", "pipeline", "outline"].includes(item.kind);
+export const isStop = (item: Item): boolean =>
+  !["hidden", "pipeline", "outline"].includes(item.kind);
 
 /** Where a key leads from a row; null: nowhere. */
 export function stopAfter(items: readonly Item[], from: Item, key: string): Item | null {
