@@ -251,6 +251,14 @@ async function ready(page) {
       (await page.locator("header [role=tab][aria-selected=true]").innerText()) === "Timeline",
     "the palette opens the page",
   );
+  // What cannot be run now says why.
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("set as base");
+  await page.locator(".palette-item", { hasText: "select a slice first" }).waitFor();
+  await page.keyboard.press("Enter");
+  assert.equal((await page.locator("dialog .palette-item").count()) > 0, true, "and is not run");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
   await page.keyboard.press("Control+k");
   await page.keyboard.type("stream");
   await page.waitForFunction(() =>

@@ -6,9 +6,17 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import type { Cell, Rank, Session, Table } from "../src/api/types";
-import { ranks } from "../src/model/session";
+import { ranks, tab } from "../src/model/session";
 import { reader } from "../src/pages/data";
-import { clashes, dispatch, keyOf, pageOf, register, type Command } from "../src/model/commands";
+import {
+  clashes,
+  dispatch,
+  keyOf,
+  pageOf,
+  refusalOf,
+  register,
+  type Command,
+} from "../src/model/commands";
 import { GESTURES } from "../src/app/gestures";
 import { fits, parseSpan } from "../src/app/palette_model";
 import { tabsShown } from "../src/app/tabs";
@@ -659,6 +667,26 @@ test("every word stands in both languages with the same gaps", () => {
 
 test("mouse moves of the help are told once each", () => {
   assert.equal(new Set(GESTURES.map((g) => `${g.on} ${g.how} ${g.what}`)).size, GESTURES.length);
+});
+
+test("a command that cannot be run says what it needs, or whose page it is of", () => {
+  const command = (more: Partial<Command>): Command => ({
+    id: "timeline.x",
+    word: "timeline.base",
+    keys: [],
+    run: () => undefined,
+    ...more,
+  });
+  tab.set("timeline");
+  assert.equal(refusalOf(command({})), null);
+  assert.equal(
+    refusalOf(command({ isOff: () => true, needs: "palette.needs-slice" })),
+    "select a slice first",
+  );
+  assert.equal(refusalOf(command({ isOff: () => true })), "not possible now");
+  tab.set("memory");
+  assert.equal(refusalOf(command({})), "on the page Timeline");
+  tab.set("timeline");
 });
 
 test("the palette: times and what fits best", () => {

@@ -77,6 +77,7 @@ function registerCommands(): () => void {
         !tabsShown(ranks.get().length, openCaptures(session.get()).length, tab.get()).includes(
           name,
         ),
+      needs: "palette.needs-captures" as const,
     })),
     { id: "frame.look", word: "command.look", keys: ["Shift+D"], run: nextLook },
     {
@@ -95,6 +96,7 @@ function registerCommands(): () => void {
       keys: [],
       run: () => void loadAll().catch(fail),
       isOff: () => !ranks.get().some((r) => r.state === "waiting"),
+      needs: "palette.needs-waiting",
     },
     {
       id: "frame.copy-address",

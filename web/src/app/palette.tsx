@@ -8,7 +8,7 @@ import { goto, load, rankOf, ranks, tab } from "../model/session";
 import { openView, views, viewsOf } from "../model/views";
 import { Dialog } from "../panels/dialog";
 import { rankWord, t } from "../words";
-import { commands, isOffered } from "../model/commands";
+import { commands, isOffered, refusalOf } from "../model/commands";
 import { Keys } from "./help";
 import { fits, parseSpan } from "./palette_model";
 import { openCaptureIds } from "./views";
@@ -18,8 +18,12 @@ interface Entry {
   group: string;
   text: string;
   keys?: string[];
+  /** Why it cannot be run now. */
+  refusal?: string | null;
   run: () => void;
 }
+
+const isRefused = (entry: Entry): boolean => (entry.refusal ?? null) !== null;
 
 /** Lanes are asked for once a rank, when the palette is first opened. */
 const lanesOf = new Map<string, Promise<LaneNode[]>>();
@@ -28,13 +32,15 @@ const MOST_SHOWN = 60;
 
 function commandEntries(): Entry[] {
   const seen = new Set<string>();
-  return commands()
-    .filter((c) => isOffered(c) && c.id !== "frame.palette" && !seen.has(c.id) && seen.add(c.id))
+  return [...commands()]
+    .sort((a, b) => Number(isOffered(b)) - Number(isOffered(a)))
+    .filter((c) => c.id !== "frame.palette" && !seen.has(c.id) && seen.add(c.id))
     .map((c) => ({
       id: c.id,
       group: t("palette.command"),
       text: t(c.word),
       keys: c.keys,
+      refusal: refusalOf(c),
       run: c.run,
     }));
 }
@@ -157,11 +163,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
     laneEntries().then(setLanes, () => undefined); // without lanes it is still of use
   }, []);
   const found = useMemo(() => {
-    const all = typed.trim() === "" ? fixed : [...fixed, ...lanesFound];
+    const isTyped = typed.trim() !== "";
+    const all = isTyped ? [...fixed, ...lanesFound] : fixed.filter((e) => !isRefused(e));
     const scored = all
       .map((entry) => ({ entry, score: fits(entry.text, typed) }))
       .filter((s) => s.score > 0);
-    scored.sort((a, b) => b.score - a.score);
+    scored.sort(
+      (a, b) => Number(isRefused(a.entry)) - Number(isRefused(b.entry)) || b.score - a.score,
+    );
     return [...timeEntry(typed), ...scored.map((s) => s.entry)];
   }, [typed, lanesFound]);
   const shown = found.slice(0, MOST_SHOWN);
@@ -170,7 +179,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     [at, typed],
   );
   const run = (entry: Entry | undefined): void => {
-    if (entry !== undefined) {
+    if (entry !== undefined && !isRefused(entry)) {
       onClose();
       entry.run();
     }
@@ -210,6 +219,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               id={`palette-${i}`}
               role="option"
               aria-selected={i === at}
+              aria-disabled={isRefused(entry)}
               class="palette-item"
               onClick={() => run(entry)}
               onPointerMove={() => i !== at && setAt(i)}
@@ -218,8 +228,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
               <span class="palette-text" title={entry.text}>
                 {entry.text}
               </span>
-              {entry.keys !== undefined && entry.keys.length > 0 && (
-                <Keys keys={entry.keys.slice(0, 2)} />
+              {isRefused(entry) ? (
+                <span class="quiet">{entry.refusal}</span>
+              ) : (
+                entry.keys !== undefined &&
+                entry.keys.length > 0 && <Keys keys={entry.keys.slice(0, 2)} />
               )}
             </div>
           ))}

@@ -1,7 +1,7 @@
 /** Everything a user can do, in one list: keys, the palette (Ctrl+K) and the help (?) are made of it. A page registers its
  * commands while it is shown. */
 import { tab, TABS } from "./session";
-import type { Word } from "../words";
+import { t, type Word } from "../words";
 
 export interface Command {
   /** "timeline.zoom-in": what begins with the name of a page is of that page alone. */
@@ -12,8 +12,10 @@ export interface Command {
   run: () => void;
   /** Repeats while the key is held. */
   repeats?: boolean;
-  /** Not offered now. */
+  /** Cannot be run now. */
   isOff?: () => boolean;
+  /** What is to be so before it can: said by the palette. */
+  needs?: Word;
 }
 
 const registered: Command[] = [];
@@ -40,6 +42,14 @@ export const pageOf = (command: Pick<Command, "id">): string =>
 /** Can be run now: of this page, and not switched off. Pages that are not shown keep their commands registered. */
 export const isOffered = (command: Command): boolean =>
   (pageOf(command) === "frame" || pageOf(command) === tab.get()) && !(command.isOff?.() ?? false);
+
+/** Why a command that exists cannot be run now; null: it can. */
+export const refusalOf = (command: Command): string | null =>
+  isOffered(command)
+    ? null
+    : pageOf(command) !== "frame" && pageOf(command) !== tab.get()
+      ? t("palette.other-page", t(`tab.${pageOf(command)}` as "tab.timeline"))
+      : t(command.needs ?? "palette.not-now");
 
 /** Keys that two commands of the same page, or of a page and the frame, both ask for. */
 export function clashes(all: readonly Command[]): string[] {

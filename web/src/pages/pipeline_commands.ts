@@ -37,7 +37,9 @@ export function pipelineCommands({ view, drawn }: OnPage): Command[] {
     keys,
     run,
     isOff,
+    needs: "palette.needs-chart",
   });
+  const block = { isOff: isNotPinned, needs: "palette.needs-block" } as const;
   const again = (word: Command["word"], keys: string[], run: () => void): Command => ({
     ...act(word, keys, run),
     repeats: true,
@@ -61,8 +63,8 @@ export function pipelineCommands({ view, drawn }: OnPage): Command[] {
       ...act("pipeline.toggle-arrows", ["f"], () => arrows.update((on) => !on)),
       id: "pipeline.arrows",
     },
-    { ...act("pipeline.let-go", ["Escape"], () => view()?.pin(null)), isOff: isNotPinned },
-    { ...act("pipeline.follow", ["Enter"], follow), isOff: isNotPinned },
+    { ...act("pipeline.let-go", ["Escape"], () => view()?.pin(null)), ...block },
+    { ...act("pipeline.follow", ["Enter"], follow), ...block },
   ];
 }
 

@@ -450,7 +450,8 @@ export class ChartView {
 
   /** Arrows go from block to block. After a click they move the window, as everywhere on the page. */
   private key(event: KeyboardEvent): void {
-    const isArrow = /^Arrow/.test(event.key) && !event.ctrlKey && !event.altKey && !event.metaKey;
+    const isArrow =
+      event.key.startsWith("Arrow") && !event.ctrlKey && !event.altKey && !event.metaKey;
     if (!isArrow || event.shiftKey || !this.layers.over.matches(":focus-visible")) {
       return;
     }

@@ -16,7 +16,10 @@ import { areRanksWaiting, ZOOM_KEY, type Actions } from "./actions";
 import { saveTrace } from "./save_trace";
 
 export function timelineCommands(actions: Actions): Command[] {
-  const noSlice = (): boolean => selected.get() === null;
+  const ofSlice = {
+    isOff: (): boolean => selected.get() === null,
+    needs: "palette.needs-slice",
+  } as const;
   const noBase = (): boolean => baseSlice.get() === null;
   return [
     {
@@ -68,6 +71,7 @@ export function timelineCommands(actions: Actions): Command[] {
       run: undoZoom,
       repeats: true,
       isOff: () => zoomHistory.n === 0,
+      needs: "palette.needs-no-window",
     },
     { id: "timeline.reset", word: "timeline.reset", keys: ["Ctrl+0"], run: resetWindow },
     {
@@ -106,6 +110,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [],
       run: () => pipelineShown.update((now) => !now),
       isOff: () => pipelineRows.get().length === 0,
+      needs: "palette.needs-pipeline",
     },
     {
       id: "timeline.lock",
@@ -113,6 +118,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: ["Shift+L"],
       run: () => boxLocked.update((now) => !now),
       isOff: () => box.get() === null,
+      needs: "palette.needs-box",
     },
     {
       id: "timeline.rows-mode",
@@ -131,7 +137,7 @@ export function timelineCommands(actions: Actions): Command[] {
       word: "timeline.to-pipeline",
       keys: ["Shift+P"],
       run: () => void actions.toPipeline(selected.get()),
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.save-trace",
@@ -145,7 +151,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [".", "Alt+ArrowRight"],
       run: () => void actions.go("next"),
       repeats: true,
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.previous",
@@ -153,7 +159,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [",", "Alt+ArrowLeft"],
       run: () => void actions.go("previous"),
       repeats: true,
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.next-same",
@@ -161,7 +167,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [">", "Shift+>", "Alt+Shift+ArrowRight"],
       run: () => void actions.go("next-same"),
       repeats: true,
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.previous-same",
@@ -169,21 +175,21 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: ["<", "Shift+<", "Alt+Shift+ArrowLeft"],
       run: () => void actions.go("previous-same"),
       repeats: true,
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.parent",
       word: "timeline.parent",
       keys: ["Alt+ArrowUp"],
       run: () => void actions.go("parent"),
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.child",
       word: "timeline.child",
       keys: ["Alt+ArrowDown"],
       run: () => void actions.go("child"),
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.fit-slice",
@@ -195,7 +201,7 @@ export function timelineCommands(actions: Actions): Command[] {
           actions.fitTo(ref);
         }
       },
-      isOff: noSlice,
+      ...ofSlice,
     },
     { id: "timeline.clear", word: "timeline.clear", keys: ["Escape"], run: () => actions.clear() },
     {
@@ -203,7 +209,7 @@ export function timelineCommands(actions: Actions): Command[] {
       word: "timeline.base",
       keys: [],
       run: () => baseSlice.set(selected.get()),
-      isOff: noSlice,
+      ...ofSlice,
     },
     {
       id: "timeline.base-clear",
@@ -211,6 +217,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [],
       run: () => baseSlice.set(null),
       isOff: noBase,
+      needs: "palette.needs-base",
     },
     {
       id: "timeline.recover",
@@ -260,6 +267,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [],
       run: () => actions.change(() => tree.show(null)),
       isOff: () => tree.hidden.size === 0,
+      needs: "palette.needs-hidden",
     },
     {
       id: "timeline.unpin-all",
@@ -267,6 +275,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [],
       run: () => actions.change(() => tree.unpin(null)),
       isOff: () => tree.pinned.length === 0,
+      needs: "palette.needs-pinned",
     },
     {
       id: "timeline.instants",
@@ -280,6 +289,7 @@ export function timelineCommands(actions: Actions): Command[] {
       keys: [],
       run: () => void loadAll().catch(fail),
       isOff: () => !areRanksWaiting(),
+      needs: "palette.needs-waiting",
     },
   ];
 }
