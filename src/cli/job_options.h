@@ -17,8 +17,9 @@
 #define PS_MODE_OPTIONS                                                                            \
     {.also = "step", PS_ROW_ANALYSIS(step_id)}, {PS_ROW_ANALYSIS(top_num)},                        \
         {PS_ROW_ANALYSIS(module_depth)}, {PS_ROW_ANALYSIS(module_glob)},                           \
-        {PS_ROW_ANALYSIS(rank_id)}, {PS_ROW_ANALYSIS(parallel_types)},                             \
-        {PS_ROW_ANALYSIS(exclude_op_name)}, {PS_ROW_ANALYSIS(peak_tflops)}, {                      \
+        {PS_ROW_ANALYSIS(from_ns)}, {PS_ROW_ANALYSIS(to_ns)}, {PS_ROW_ANALYSIS(rank_id)},          \
+        {PS_ROW_ANALYSIS(parallel_types)}, {PS_ROW_ANALYSIS(exclude_op_name)},                     \
+        {PS_ROW_ANALYSIS(peak_tflops)}, {                                                          \
         PS_ROW_ANALYSIS(fuzzy_threshold)                                                           \
     }
 

@@ -256,11 +256,8 @@ static void memory_runs_out(void **state) {
     assert_int_equal(ps_links_init(&links, t[0], NULL), PS_OK);
     uint32_t node_of[16];
     for (int64_t i = 0;; i++) {
-        const ps_call_ask ask = {.links = &links,
-                                 .from_ns = INT64_MIN,
-                                 .to_ns = INT64_MAX,
-                                 .step = -1,
-                                 .node_of = node_of};
+        const ps_call_ask ask = {
+            .links = &links, .span = PS_ASKED_ALL, .step = -1, .node_of = node_of};
         ps_call_tree tree = {0};
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(i);

@@ -665,8 +665,7 @@ static void what_is_missing_is_said(void **state) {
  *
  * Net: kernel time 100 + 150 + 100 + 100 = 450; busy [1000 1250] and [1300 1400] = 350; exposed [1100 1150] = 50; gap 50.
  * Share: first to last kernel is 400, less than the step's 1000: 350 / 1000. A: 250, busy 200, exposed 50. */
-static void busy_exposed_and_gaps(void **state) {
-    (void)state;
+static scene three_modules(void) {
     scene s = scene_new();
     small_step(s.b, 5, 0, 1000);
     module(&s, "Net", 0, 100);
@@ -679,6 +678,12 @@ static void busy_exposed_and_gaps(void **state) {
     kernel_of(&s, a, PS_SLICE_COMM_OP, s.comm, "hcom", 1050, 1200);
     kernel_of(&s, b, PS_SLICE_KERNEL, s.stream, "b1", 1150, 1250);
     kernel_of(&s, n, PS_SLICE_KERNEL, s.stream, "n", 1300, 1400);
+    return s;
+}
+
+static void busy_exposed_and_gaps(void **state) {
+    (void)state;
+    scene s = three_modules();
     ps_trace *t = small_seal(s.b);
     small_run run;
     small_run_mode(&run, "module_statistic", &t, 1, NULL);
@@ -697,6 +702,34 @@ static void busy_exposed_and_gaps(void **state) {
     assert_true(ps_table_cell(calls, 0, 14)->is_null);
     small_run_fini(&run);
     ps_trace_free(t);
+}
+
+/* The scene above, of which [1075 1320) is asked for: a1 has 25 ns in it, hcom 125, b1 all its 100, n 20. Nothing of the host
+ * lies there. Net: 25 + 125 + 100 + 20 = 270, its own 20; busy [1075 1250] and [1300 1320] = 195 of 245 ns; exposed [1100 1150] =
+ * 50; gap [1250 1300] = 50. Of the host's [0 50) all that ran is 50 ns of Net and the 30 of A, and none of their kernels. */
+static void a_span(void **state) {
+    (void)state;
+    scene s = three_modules();
+    ps_analysis_opts opts = {
+        .step_id = -1, .from_ns = SMALL_EPOCH_NS + 1075, .to_ns = SMALL_EPOCH_NS + 1320};
+    expect_with(&s, &opts, "ModuleTree",
+                "0|1||Net|1|0|0|270|20|270|0|0|0|195|79.59183673|50|50|0|270|5|NULL|NULL\n"
+                "0|2|Net|A|1|0|0|150|150|150|0|0|0|125|51.02040816|50|0|0|150|5|NULL|NULL\n"
+                "0|2|Net|B|1|0|0|100|100|100|0|0|0|100|40.81632653|0|0|0|100|5|NULL|NULL\n");
+    s = three_modules();
+    expect_with(&s, &opts, "ModuleStatistic",
+                "Net|A|a|a1, hcom|150|150|1|0\n"
+                "Net|B|b|b1|100|100|1|0\n"
+                "|Net|n|n|20|20|1|0\n");
+    s = three_modules();
+    opts = (ps_analysis_opts){.step_id = -1, .to_ns = SMALL_EPOCH_NS + 50};
+    expect_with(&s, &opts, "ModuleTree",
+                "0|1||Net|1|0|0|0|0|0|0|0|NULL|0|0|0|0|50|0|5|NULL|NULL\n"
+                "0|2|Net|A|1|0|0|0|0|0|0|0|NULL|0|0|0|0|30|0|5|NULL|NULL\n");
+    s = three_modules();
+    opts.from_ns = SMALL_EPOCH_NS + 5000;
+    opts.to_ns = SMALL_EPOCH_NS + 6000;
+    expect_nothing(&s, &opts, "none of the 3 modules (ranges of domain Module) ran in this span");
 }
 
 /* Two steps of one call each, 10 and 20 ns: one, both, and a step that is not there. */
@@ -852,6 +885,7 @@ int main(void) {
         cmocka_unit_test(a_domain_may_be_an_argument),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(busy_exposed_and_gaps),
+        cmocka_unit_test(a_span),
         cmocka_unit_test(options),
         cmocka_unit_test(ranks_side_by_side),
         cmocka_unit_test(every_allocation_may_fail),

@@ -10,6 +10,7 @@ import {
   moduleRowPath,
   modulesOf,
   modulesOfWhat,
+  modulesPart,
   scopeElsewhere,
   scopesFor,
   scopeWord,
@@ -76,12 +77,19 @@ void test("what has no slices of its own has no number of them", () => {
   );
 });
 
-void test("the table of modules says what it is of: the analysis knows steps and no other spans", () => {
+void test("the table of modules is of the same step, span or box as the tree above it, and says so", () => {
   assert.equal(modulesOfWhat("step 3"), "step 3");
   assert.equal(modulesOfWhat(""), "the whole capture");
-  for (const scope of ["box", "span"] as const) {
-    assert.match(modulesOfWhat(scope), /whole capture, not of/);
-  }
+  assert.equal(modulesOfWhat("span"), "the analysed span");
+  assert.match(modulesOfWhat("box"), /the time of the box/);
+  const rank = { origin_ns: "1700000000000000000" } as Rank;
+  const box = { rank: "KEY", by: "modules", lanes: "1-4", from: -5, to: 250 };
+  assert.deepEqual(modulesPart("box", rank, box), {
+    from_ns: "1699999999999999995",
+    to_ns: "1700000000000000250",
+  });
+  assert.deepEqual(modulesPart("step 3", rank, box), { step_id: "3" });
+  assert.deepEqual(modulesPart("", rank, box), { from_ns: undefined, to_ns: undefined });
 });
 
 void test("a mode's table has the rank and the start of the longest", () => {

@@ -23,8 +23,7 @@ static void free_calls_partial(void *partial) {
 static ps_code map_both(const ps_map_input *in, const ps_links *links, calls_partial *p,
                         ps_err *err) {
     ps_call_ask ask = {.links = links,
-                       .from_ns = INT64_MIN,
-                       .to_ns = INT64_MAX,
+                       .span = ps_asked_span_of(in->opts, in->trace),
                        .step = in->opts->step_id,
                        .rank = in->rank->rank,
                        .watch = in->opts->watch};
@@ -36,9 +35,7 @@ static ps_code map_both(const ps_map_input *in, const ps_links *links, calls_par
     if (p->callers.n < 2) {
         return ps_fail_said(err, PS_NOTHING,
                             "no slices of the host, and nothing that it launched%s%.0s",
-                            "%.0s%s没有主机切片，也没有其下发的工作",
-                            in->opts->step_id >= 0 ? ", in this step" : "",
-                            in->opts->step_id >= 0 ? "该 step 中" : "");
+                            "%.0s%s没有主机切片，也没有其下发的工作", PS_IN_THIS_PART(in->opts));
     }
     ps_code modules = ps_derived_modules(in->derived, false, &ask.modules, &none);
     if (modules == PS_NOTHING) {

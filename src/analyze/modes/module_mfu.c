@@ -108,7 +108,8 @@ static ps_code collect_module_mfu(const ps_module_tree *tree, const ps_mfu *mfu,
         wanted[i] = call->pass != PS_MODULE_BACKWARD && is_in;
     }
     if (code == PS_OK) {
-        code = ps_module_rows_collect(tree, wanted, mfu, &rows, err);
+        const ps_module_scope scope = {wanted, step, PS_ASKED_ALL};
+        code = ps_module_rows_collect(tree, &scope, mfu, &rows, err);
         for (size_t i = 0; code == PS_OK && i < rows.n; i++) {
             code = take_module_mfu_row(out, tree, &rows, &rows.rows[i], &scratch)
                        ? PS_OK

@@ -189,8 +189,22 @@ static int64_t module_row_step_of(const making *m, const ps_module_call *call, b
     return *has ? step : 0;
 }
 
+/* What of the span that was asked for lies within the recording. */
+static int64_t time_of_span(const making *m) {
+    int64_t first = INT64_MAX;
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < m->s->n; i++) {
+        first = ps_smaller(first, m->s->start_ns[i]);
+        last = ps_larger(last, ps_slice_end(m->s, i));
+    }
+    return first < last && ps_asked_span_cut(&m->f->scope->span, &first, &last) ? last - first : 0;
+}
+
 /* The steps, or from the first kernel to the end of the last, whichever is longer: a device may run far behind its host. */
 static int64_t time_of_steps(const making *m) {
+    if (ps_is_span_asked(m->f->opts)) {
+        return time_of_span(m);
+    }
     const ps_step_index *x = &m->tree->links->steps;
     int64_t sum = 0;
     for (size_t i = 0; i < x->n; i++) {
@@ -332,7 +346,9 @@ static bool add_module_row_steps(making *m, timed_call *calls, size_t n) {
         for (; end < n && calls[end].node == calls[i].node && calls[end].step == calls[i].step;
              end++) {
             int64_t ns = calls[end].kernel_ns;
-            out.calls += m->tree->calls[calls[end].call].pass == PS_MODULE_FORWARD;
+            uint32_t call = calls[end].call;
+            out.calls +=
+                m->f->scope->wanted[call] != 0 && m->tree->calls[call].pass == PS_MODULE_FORWARD;
             out.kernel_ns = ps_i64_plus(out.kernel_ns, ns);
             out.longest_ns = ns > out.longest_ns ? ns : out.longest_ns;
         }
@@ -347,11 +363,11 @@ static bool add_calls(making *m) {
     timed_call *calls = ps_calloc(t->n_marked + 1, sizeof *calls);
     size_t n = 0;
     for (size_t i = 0; calls != NULL && i < t->n_marked; i++) {
-        if (m->f->wanted[i] != 0 && m->shown[t->calls[i].node] != 0) {
+        int64_t ns = module_row_kernel_time(&m->f->measures->calls[i]);
+        if ((m->f->scope->wanted[i] != 0 || ns > 0) && m->shown[t->calls[i].node] != 0) {
             bool has_step = false;
             int64_t step = module_row_step_of(m, &t->calls[i], &has_step);
-            calls[n++] = (timed_call){module_row_kernel_time(&m->f->measures->calls[i]), step,
-                                      t->calls[i].node, (uint32_t)i};
+            calls[n++] = (timed_call){ns, step, t->calls[i].node, (uint32_t)i};
         }
     }
     bool ok = calls != NULL &&
@@ -395,7 +411,9 @@ static bool collect_names(const making *m, uint8_t place, named_share **names, s
             (*names)[(*n)++] = (named_share){.name = name};
         }
         (*names)[row].n_kernels++;
-        (*names)[row].kernel_ns = ps_i64_plus((*names)[row].kernel_ns, m->s->dur_ns[i]);
+        int64_t start = 0;
+        (*names)[row].kernel_ns =
+            ps_i64_plus((*names)[row].kernel_ns, ps_module_part_ns(m->f->scope, m->s, i, &start));
     }
     return true;
 }

@@ -70,7 +70,7 @@ typedef struct ps_module_found {
     const ps_module_tree *tree;
     const ps_module_rows *rows;
     const ps_module_measures *measures;
-    const uint8_t *wanted; /* [n_calls]: of the step that was asked for */
+    const ps_module_scope *scope;
     const ps_analysis_opts *opts;
 } ps_module_found;
 

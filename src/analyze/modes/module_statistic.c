@@ -19,26 +19,73 @@ typedef struct work {
     ps_module_measures measures;
     const ps_mfu *mfu;
     uint8_t *wanted; /* [n_calls] */
+    ps_module_scope scope;
 } work;
 
+static bool is_call_in_step(const work *w, const ps_module_call *call) {
+    int64_t step = w->in->opts->step_id;
+    return step < 0 || ps_step_of(&w->links->steps, call->start_ns, call->start_ns) == step;
+}
+
+/* Whether the call ran on the host in the span, or one of its own kernels did. */
+static bool ran_in_span(const work *w, const ps_module_call *call) {
+    const ps_module_tree *t = w->tree;
+    int64_t start = call->start_ns;
+    int64_t end = call->end_ns;
+    bool ran = ps_asked_span_cut(&w->scope.span, &start, &end);
+    for (uint32_t i = 0; !ran && i < call->n_ops; i++) {
+        uint32_t op = t->ops[call->first_op + i];
+        for (uint32_t k = t->first_kernel[op]; !ran && k < t->first_kernel[op + 1]; k++) {
+            ran = ps_module_part_ns(&w->scope, ps_trace_slices(w->in->trace), t->kernels[k],
+                                    &start) >= 0;
+        }
+    }
+    return ran;
+}
+
+/* A call whose inner one ran its kernels in the span ran there, too: those inside come later. */
 static ps_code choose_calls(work *w, ps_err *err) {
     const ps_module_tree *t = w->tree;
-    int64_t step = w->in->opts->step_id;
+    bool is_span = ps_is_span_asked(w->in->opts);
     w->wanted = ps_calloc(t->n_calls + 1, 1);
     if (w->wanted == NULL) {
         return ps_fail_nomem(err);
     }
-    for (size_t c = 0; c < t->n_calls; c++) {
-        int64_t at = t->calls[c].start_ns;
-        w->wanted[c] = step < 0 || ps_step_of(&w->links->steps, at, at) == step;
+    w->scope = (ps_module_scope){w->wanted, w->in->opts->step_id,
+                                 ps_asked_span_of(w->in->opts, w->in->trace)};
+    for (size_t c = t->n_calls; c > 0; c--) {
+        const ps_module_call *call = &t->calls[c - 1];
+        bool ran = !is_span || w->wanted[c - 1] != 0 || ran_in_span(w, call);
+        w->wanted[c - 1] = ran && is_call_in_step(w, call);
+        if (is_span && w->wanted[c - 1] != 0 && c <= t->n_marked && call->parent != PS_NONE &&
+            call->pass == PS_MODULE_FORWARD) {
+            w->wanted[call->parent] = 1;
+        }
     }
     return PS_OK;
+}
+
+static bool is_any_wanted(const work *w) {
+    size_t c = 0;
+    while (c < w->tree->n_calls && w->wanted[c] == 0) {
+        c++;
+    }
+    return c < w->tree->n_calls;
 }
 
 static ps_code check_coverage(const work *w, ps_err *err) {
     const ps_module_measures *m = &w->measures;
     if (m->inside.n_kernels > 0) {
         return PS_OK;
+    }
+    if (ps_is_span_asked(w->in->opts)) {
+        return is_any_wanted(w)
+                   ? PS_OK
+                   : ps_fail_said(err, PS_NOTHING,
+                                  "none of the %zu modules (%s%.0s) ran in this span",
+                                  "该时段内没有运行 %zu 个模块中的任何一个（%.0s%s）",
+                                  w->tree->n_marked, ps_module_source_text(PS_ENGLISH, w->tree),
+                                  ps_module_source_text(PS_CHINESE, w->tree));
     }
     int64_t all_ns = ps_i64_plus(m->outside.kernel_ns, m->unlinked.kernel_ns);
     return ps_fail_said(
@@ -62,12 +109,10 @@ static ps_code module_statistic_analyse(work *w, ps_module_partial **out, ps_err
         w->mfu = ps_derived_mfu(in->derived, err);
         code = w->mfu != NULL ? PS_OK : PS_NOMEM;
     }
-    code = code == PS_OK
-               ? ps_module_measure(w->tree, w->wanted, in->opts->step_id, w->mfu, &w->measures, err)
-               : code;
+    code = code == PS_OK ? ps_module_measure(w->tree, &w->scope, w->mfu, &w->measures, err) : code;
     code = code == PS_OK ? check_coverage(w, err) : code;
-    code = code == PS_OK ? ps_module_rows_collect(w->tree, w->wanted, w->mfu, &w->rows, err) : code;
-    const ps_module_found found = {w->tree, &w->rows, &w->measures, w->wanted, in->opts};
+    code = code == PS_OK ? ps_module_rows_collect(w->tree, &w->scope, w->mfu, &w->rows, err) : code;
+    const ps_module_found found = {w->tree, &w->rows, &w->measures, &w->scope, in->opts};
     return code == PS_OK ? ps_module_partial_make(&found, out, err) : code;
 }
 

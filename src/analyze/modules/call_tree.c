@@ -309,11 +309,10 @@ static bool take_tree_call(calling *c, uint32_t slice) {
     bool is_host = ps_is_host_range(c->s->kind[slice]);
     bool counts = is_host || c->s->kind[slice] == PS_SLICE_JOB ||
                   ps_module_counts(ask->links, slice, c->has_comm_ops);
-    int64_t start_ns = ps_larger(c->s->start_ns[slice], ask->from_ns);
-    int64_t end_ns = ps_smaller(ps_slice_end(c->s, slice), ask->to_ns);
-    bool touches = c->s->start_ns[slice] < ask->to_ns &&
-                   (c->s->start_ns[slice] >= ask->from_ns || end_ns > ask->from_ns);
-    if (!counts || !touches || (ask->takes != NULL && !ask->takes(ask->context, slice)) ||
+    int64_t start_ns = c->s->start_ns[slice];
+    int64_t end_ns = ps_slice_end(c->s, slice);
+    if (!counts || !ps_asked_span_cut(&ask->span, &start_ns, &end_ns) ||
+        (ask->takes != NULL && !ask->takes(ask->context, slice)) ||
         !is_in_step(c, slice, is_host)) {
         return true;
     }

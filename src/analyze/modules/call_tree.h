@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "analyze/modules/module_tree.h"
+#include "analyze/rank/asked_span.h"
 #include "analyze/rank/links.h"
 #include "base/archive.h"
 #include "base/err.h"
@@ -58,7 +59,7 @@ typedef struct ps_call_tree {
 typedef struct ps_call_ask {
     const ps_links *links;
     const ps_module_tree *modules; /* places are modules, passes, operators; NULL: callers */
-    int64_t from_ns, to_ns; /* of slices counts what lies inside; INT64_MIN and INT64_MAX: all */
+    ps_asked_span span;            /* of slices counts what lies inside */
     int64_t
         step; /* of the host what began in it, of the device what was launched in it, whole; -1: all */
     int64_t rank;

@@ -17,8 +17,7 @@ typedef struct measuring {
     const ps_module_tree *tree;
     const ps_slices *s;
     const ps_mfu *mfu;
-    const uint8_t *wanted;
-    int64_t step;
+    const ps_module_scope *scope;
     double peak_flop_s;
     ps_module_measures *out;
     span_index computing, busy;
@@ -93,9 +92,7 @@ static int64_t beyond(int64_t *until, int64_t start, int64_t end, int64_t *from)
     return end - *from;
 }
 
-static void add_unions(measuring *m, uint32_t node, uint32_t slice) {
-    int64_t start = m->s->start_ns[slice];
-    int64_t end = start + m->s->dur_ns[slice];
+static void add_unions(measuring *m, uint32_t node, uint32_t slice, int64_t start, int64_t end) {
     bool comm = is_comm(m->s->kind[slice]);
     for (uint32_t n = node; n != PS_NONE; n = m->tree->nodes[n].parent) {
         ps_module_sum *sum = &m->out->nodes[n];
@@ -108,39 +105,46 @@ static void add_unions(measuring *m, uint32_t node, uint32_t slice) {
     }
 }
 
-static void add_work(const measuring *m, ps_module_sum *sum, uint32_t slice) {
+/* Of a kernel that only `dur` of lies in the span its share of the operations. */
+static void add_work(const measuring *m, ps_module_sum *sum, uint32_t slice, int64_t dur) {
     if (m->mfu == NULL || m->s->kind[slice] != PS_SLICE_KERNEL) {
         return;
     }
+    int64_t whole = m->s->dur_ns[slice];
+    double share = whole > dur ? (double)dur / (double)whole : 1;
     ps_kernel_flops f = ps_mfu_of(m->mfu, slice);
     double peak = f.peak_flop_s > 0 ? f.peak_flop_s : m->peak_flop_s;
-    sum->flops += f.peak_flop_s > 0 ? f.flops : 0;
-    sum->work += (double)m->s->dur_ns[slice] * 1e-9 * peak;
+    sum->flops += f.peak_flop_s > 0 ? f.flops * share : 0;
+    sum->work += (double)dur * 1e-9 * peak;
 }
 
 /* A kernel counts for the call of its operator: of a backward operator, for the call it is the backward of. */
-static void add_module_time_kernel(measuring *m, uint32_t call, uint32_t slice) {
+static void add_module_time_kernel(measuring *m, uint32_t call, uint32_t slice, int64_t start,
+                                   int64_t dur) {
     const ps_module_call *c = &m->tree->calls[call];
     ps_module_sum *sum = &m->out->nodes[c->node];
     ps_module_call_sum *of = &m->out->calls[c->forward];
-    int64_t start = m->s->start_ns[slice];
-    int64_t dur = m->s->dur_ns[slice];
     size_t side = c->pass != PS_MODULE_FORWARD;
     sum->own_ns = ps_i64_plus(sum->own_ns, dur);
     sum->kernel_ns[c->pass] = ps_i64_plus(sum->kernel_ns[c->pass], dur);
     of->kernel_ns[c->pass] = ps_i64_plus(of->kernel_ns[c->pass], dur);
     of->first_ns[side] = start < of->first_ns[side] ? start : of->first_ns[side];
     of->last_ns[side] = start + dur > of->last_ns[side] ? start + dur : of->last_ns[side];
-    add_work(m, sum, slice);
-    add_unions(m, m->anchor[c->node], slice);
+    add_work(m, sum, slice, dur);
+    add_unions(m, m->anchor[c->node], slice, start, start + dur);
 }
 
 static bool is_of_step(const measuring *m, uint32_t slice) {
-    return m->step < 0 || ps_links_step(m->tree->links, slice) == m->step;
+    int64_t step = m->scope->step;
+    return step < 0 || ps_links_step(m->tree->links, slice) == step;
 }
 
 static void take_module_time_kernel(measuring *m, uint32_t slice) {
-    int64_t dur = m->s->dur_ns[slice];
+    int64_t start = 0;
+    int64_t dur = ps_module_part_ns(m->scope, m->s, slice, &start);
+    if (dur < 0) {
+        return;
+    }
     uint32_t op = ps_module_launcher(m->tree->links, slice);
     if (op == PS_NONE) {
         if (is_of_step(m, slice)) {
@@ -150,10 +154,10 @@ static void take_module_time_kernel(measuring *m, uint32_t slice) {
         return;
     }
     uint32_t call = m->tree->call_of[op];
-    if (call != PS_NONE && m->wanted[call] != 0) {
+    if (call != PS_NONE && m->scope->wanted[call] != 0) {
         add_share(&m->out->inside, dur);
         m->out->place[slice] = PS_MODULE_INSIDE;
-        add_module_time_kernel(m, call, slice);
+        add_module_time_kernel(m, call, slice, start, dur);
     } else if (call == PS_NONE && is_of_step(m, slice)) {
         add_share(&m->out->outside, dur);
         m->out->place[slice] = PS_MODULE_OUTSIDE;
@@ -199,15 +203,19 @@ static int64_t module_time_kernel_time(const int64_t *kernel_ns) {
 
 static void note_host(measuring *m, const ps_module_call *c) {
     ps_module_sum *sum = &m->out->nodes[c->node];
+    int64_t start = c->start_ns;
+    int64_t end = c->end_ns;
     sum->calls[c->pass]++;
-    sum->host_ns[c->pass] = ps_i64_plus(sum->host_ns[c->pass], c->end_ns - c->start_ns);
+    if (ps_asked_span_cut(&m->scope->span, &start, &end)) {
+        sum->host_ns[c->pass] = ps_i64_plus(sum->host_ns[c->pass], end - start);
+    }
 }
 
 /* Calls inside a call come after it: from the last to the first, each is complete when it is added to its parent. */
 static void sum_calls(measuring *m) {
     const ps_module_tree *t = m->tree;
     for (size_t i = t->n_calls; i > t->n_marked; i--) {
-        if (m->wanted[i - 1] != 0) {
+        if (m->scope->wanted[i - 1] != 0) {
             note_host(m, &t->calls[i - 1]);
         }
     }
@@ -220,12 +228,14 @@ static void sum_calls(measuring *m) {
         if (c->parent != PS_NONE) {
             add_to_parent(&m->out->calls[c->parent], of);
         }
-        if (m->wanted[i - 1] == 0) {
-            continue;
+        if (m->scope->wanted[i - 1] != 0) {
+            note_host(m, c);
         }
-        note_host(m, c);
         sum->gap_ns = ps_i64_plus(sum->gap_ns, of->gap_ns);
         int64_t ns = module_time_kernel_time(of->kernel_ns);
+        if (m->scope->wanted[i - 1] == 0 && ns == 0) {
+            continue;
+        }
         if (sum->slowest == PS_NONE || ns >= sum->slowest_ns) { /* of equals the first */
             sum->slowest_ns = ns;
             sum->slowest = (uint32_t)(i - 1);
@@ -292,13 +302,12 @@ static bool make_module_time_room(measuring *m) {
     return true;
 }
 
-ps_code ps_module_measure(const ps_module_tree *tree, const uint8_t *wanted, int64_t step,
+ps_code ps_module_measure(const ps_module_tree *tree, const ps_module_scope *scope,
                           const ps_mfu *mfu, ps_module_measures *out, ps_err *err) {
     measuring m = {.tree = tree,
                    .s = ps_trace_slices(tree->links->trace),
                    .mfu = mfu,
-                   .wanted = wanted,
-                   .step = step,
+                   .scope = scope,
                    .out = out,
                    .has_comm_ops = ps_module_has_comm_ops(tree->links->trace)};
     *out = (ps_module_measures){0};

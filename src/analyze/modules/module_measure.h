@@ -54,11 +54,9 @@ typedef struct ps_module_measures {
 
 enum { PS_MODULE_INSIDE = 1, PS_MODULE_OUTSIDE, PS_MODULE_UNLINKED };
 
-/* Calls whose `wanted` is 0 are left out, and with `step` >= 0 kernels of other steps. `mfu` may be NULL. PS_NOMEM only; end
- * with ps_module_measures_fini() in any case. */
-PS_MUST_USE ps_code ps_module_measure(const ps_module_tree *tree, const uint8_t *wanted,
-                                      int64_t step, const ps_mfu *mfu, ps_module_measures *out,
-                                      ps_err *err);
+/* `mfu` may be NULL. PS_NOMEM only; end with ps_module_measures_fini() in any case. */
+PS_MUST_USE ps_code ps_module_measure(const ps_module_tree *tree, const ps_module_scope *scope,
+                                      const ps_mfu *mfu, ps_module_measures *out, ps_err *err);
 void ps_module_measures_fini(ps_module_measures *m);
 
 #endif

@@ -14,6 +14,7 @@ typedef struct collecting {
     const ps_module_tree *tree;
     const ps_trace *trace;
     const ps_slices *s;
+    const ps_module_scope *scope;
     const ps_mfu *mfu;
     ps_module_rows *out;
     ps_idmap variants; /* hash of node, pass and operator names -> number of the variant */
@@ -129,7 +130,9 @@ static void add_averaged_up(collecting *c, ps_module_row *row, uint32_t op) {
     int64_t total = 0;
     for (uint32_t k = 0; k < row->n_kernels; k++) {
         uint32_t slice = t->kernels[t->first_kernel[op] + k];
-        total = ps_i64_plus(total, c->s->dur_ns[slice]);
+        int64_t start = 0;
+        int64_t part = ps_module_part_ns(c->scope, c->s, slice, &start);
+        total = ps_i64_plus(total, part > 0 ? part : 0);
         if (c->mfu != NULL) {
             ps_kernel_flops f = ps_mfu_of(c->mfu, slice);
             double share = ps_mfu_ratio(f, c->s->dur_ns[slice]);
@@ -149,11 +152,26 @@ static void add_averaged_up(collecting *c, ps_module_row *row, uint32_t op) {
     }
 }
 
+/* Whether any kernel of the operator ran in the span. */
+static bool ran_in_span(const collecting *c, uint32_t op) {
+    const ps_module_tree *t = c->tree;
+    int64_t start = 0;
+    for (uint32_t k = t->first_kernel[op]; k < t->first_kernel[op + 1]; k++) {
+        if (ps_module_part_ns(c->scope, c->s, t->kernels[k], &start) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool take_op(collecting *c, const ps_module_call *call, uint32_t position, uint64_t sequence,
                     uint32_t variant) {
     const ps_module_tree *t = c->tree;
     uint32_t op = t->ops[call->first_op + position];
     uint32_t n = t->first_kernel[op + 1] - t->first_kernel[op];
+    if (!ran_in_span(c, op)) {
+        return true;
+    }
     if (!room_for_words(c, (size_t)n + 3)) {
         return false;
     }
@@ -187,7 +205,7 @@ PS_COMPARE(compare_averaged_rows, ps_module_row,
            PS_BY(first_ns) PS_BY(position) PS_BY(first_kernel))
 
 /* Marked and backward calls are two lists by start: merged, so that variants are numbered in the order of time. */
-static bool take_averaged_calls(collecting *c, const uint8_t *wanted) {
+static bool take_averaged_calls(collecting *c) {
     const ps_module_tree *t = c->tree;
     size_t marked = 0;
     size_t backward = t->n_marked;
@@ -197,26 +215,26 @@ static bool take_averaged_calls(collecting *c, const uint8_t *wanted) {
             backward == t->n_calls ||
             (marked < t->n_marked && t->calls[marked].start_ns <= t->calls[backward].start_ns);
         size_t call = take_marked ? marked++ : backward++;
-        if (wanted[call] != 0 && t->calls[call].n_ops > 0) {
+        if (c->scope->wanted[call] != 0 && t->calls[call].n_ops > 0) {
             ok = take_call(c, &t->calls[call]);
         }
     }
     return ok;
 }
 
-ps_code ps_module_rows_collect(const ps_module_tree *tree, const uint8_t *wanted, const ps_mfu *mfu,
-                               ps_module_rows *out, ps_err *err) {
+ps_code ps_module_rows_collect(const ps_module_tree *tree, const ps_module_scope *scope,
+                               const ps_mfu *mfu, ps_module_rows *out, ps_err *err) {
     collecting c = {.tree = tree,
                     .trace = tree->links->trace,
                     .s = ps_trace_slices(tree->links->trace),
+                    .scope = scope,
                     .mfu = mfu,
                     .out = out};
     *out = (ps_module_rows){0};
     ps_idmap_init(&c.variants);
     ps_idmap_init(&c.rows);
     out->n_variants = ps_calloc((tree->n_nodes + 1) * PS_N_MODULE_PASSES, sizeof *out->n_variants);
-    bool ok = ps_strpool_init(&out->strings) && out->n_variants != NULL &&
-              take_averaged_calls(&c, wanted);
+    bool ok = ps_strpool_init(&out->strings) && out->n_variants != NULL && take_averaged_calls(&c);
     if (ok && out->n > 0) {
         qsort(out->rows, out->n, sizeof *out->rows, compare_averaged_rows);
     }

@@ -43,8 +43,8 @@ typedef struct ps_module_rows {
     ps_strpool strings;
 } ps_module_rows;
 
-/* Calls whose `wanted` is 0 are left out. `mfu` may be NULL. PS_NOMEM only; end with ps_module_rows_fini() in any case. */
-PS_MUST_USE ps_code ps_module_rows_collect(const ps_module_tree *tree, const uint8_t *wanted,
+/* `mfu` may be NULL. PS_NOMEM only; end with ps_module_rows_fini() in any case. */
+PS_MUST_USE ps_code ps_module_rows_collect(const ps_module_tree *tree, const ps_module_scope *scope,
                                            const ps_mfu *mfu, ps_module_rows *out, ps_err *err);
 void ps_module_rows_fini(ps_module_rows *r);
 

@@ -39,6 +39,13 @@ typedef struct building {
 
 static const char PYTHON_PREFIX[] = "nn.Module: ";
 
+int64_t ps_module_part_ns(const ps_module_scope *scope, const ps_slices *s, uint32_t slice,
+                          int64_t *start_ns) {
+    int64_t end_ns = ps_slice_end(s, slice);
+    *start_ns = s->start_ns[slice];
+    return ps_asked_span_cut(&scope->span, start_ns, &end_ns) ? end_ns - *start_ns : -1;
+}
+
 const char *ps_module_source_text(ps_lang lang, const ps_module_tree *t) {
     static const ps_said TEXTS[PS_N_MODULE_SOURCES] = {
         {{"ranges of domain Module", "Module 域的 range"}},

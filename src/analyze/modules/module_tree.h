@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/rank/asked_span.h"
 #include "analyze/rank/links.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -71,6 +72,16 @@ typedef struct ps_module_tree {
         first_kernel; /* [n_slices + 1]: of slice i those from first_kernel[i] to first_kernel[i + 1] */
     size_t n_ops, n_kernels, n_pairs;
 } ps_module_tree;
+
+/* What of a tree counts. */
+typedef struct ps_module_scope {
+    const uint8_t *wanted; /* [n_calls]: 0 for calls that are left out */
+    int64_t step;          /* -1, or kernels of this step alone */
+    ps_asked_span span;    /* of kernels and calls what lies inside */
+} ps_module_scope;
+/* How long a kernel ran inside of the span, and from when; -1: not at all. */
+int64_t ps_module_part_ns(const ps_module_scope *scope, const ps_slices *s, uint32_t slice,
+                          int64_t *start_ns);
 
 /* "ranges of domain Module" ... */
 const char *ps_module_source_text(ps_lang lang, const ps_module_tree *t);

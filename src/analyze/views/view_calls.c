@@ -82,7 +82,7 @@ static ps_table *make_calls_view(const ps_view_input *in, ps_err *err) {
         return NULL;
     }
     const ps_call_ask ask = {
-        .links = in->links, .from_ns = in->from_ns, .to_ns = in->to_ns, .step = -1, .rank = -1};
+        .links = in->links, .span = {in->from_ns, in->to_ns}, .step = -1, .rank = -1};
     ps_call_tree t = {0};
     ps_table *table = ps_view_calls_build(&ask, by, &t, err) == PS_OK
                           ? ps_view_calls_table(&t, in->lang, err)

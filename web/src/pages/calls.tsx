@@ -253,6 +253,7 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
           rank={rank}
           cluster={cluster}
           scope={scope}
+          tree={params}
           nodes={nodes}
           chosen={chosen}
           choose={choose}

@@ -1,4 +1,5 @@
 /** The call tree as the server gives it (docs/serve-api.md, /api/call_tree and the mode call_tree). */
+import type { Params } from "../api/client";
 import type { Cell, Rank, Table } from "../api/types";
 import { duration } from "../base/time";
 import type { By, CallNode, Time } from "../model/flame";
@@ -163,12 +164,25 @@ export function moduleRowPath(row: (column: string) => Cell): string {
   return above === "" ? name : `${above}/${name}`;
 }
 
-/** What the table of modules is of, in words: the analysis knows steps, and no other spans. */
+/** What the table of modules is of, in words. */
 export function modulesOfWhat(scope: Scope): string {
   const step = stepOf(scope);
   return step !== null
     ? t("calls.scope-step", step)
-    : t(scope === "" ? "calls.scope-all" : "calls.modules-whole");
+    : t(scope === "" ? "calls.scope-all" : scope === "box" ? "calls.modules-box" : "calls.a-span");
+}
+
+/** The same as the analysis takes it: a step, or the time since 1970 of the span that the tree is of, which counts from the rank's origin. */
+export function modulesPart(scope: Scope, rank: Rank | null, tree: Params): Params {
+  const step = stepOf(scope);
+  if (step !== null) {
+    return { step_id: step };
+  }
+  const at = (ns: Params[string]): string | undefined =>
+    typeof ns === "number" && scope !== ""
+      ? String(BigInt(rank?.origin_ns ?? "0") + BigInt(ns))
+      : undefined;
+  return { from_ns: at(tree.from), to_ns: at(tree.to) };
 }
 
 /** As people read it: the names that the program made are said in the language of the page, and what has no slices of its own

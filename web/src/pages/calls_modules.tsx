@@ -1,11 +1,12 @@
 /** What is known of modules beside their place in the tree: forward and backward apart, gaps, share of the peak. */
 import { useMemo } from "preact/hooks";
+import type { Params } from "../api/client";
 import type { Rank, Table } from "../api/types";
-import { stepOf, type Scope } from "../model/calls";
+import type { Scope } from "../model/calls";
 import type { CallNode } from "../model/flame";
 import { LocalTable } from "../panels/table";
 import { t } from "../words";
-import { modulePlaces, moduleRowPath, modulesOf, modulesOfWhat } from "./calls_model";
+import { modulePlaces, moduleRowPath, modulesOf, modulesOfWhat, modulesPart } from "./calls_model";
 import { modeTable, useReply } from "./data";
 
 export interface ModulesProps {
@@ -13,6 +14,8 @@ export interface ModulesProps {
   rank: Rank | null;
   cluster: number;
   scope: Scope;
+  /** What the tree above is of. */
+  tree: Params;
   nodes: readonly CallNode[];
   chosen: number;
   choose: (node: number) => void;
@@ -31,9 +34,8 @@ const HIDDEN = [
 ];
 
 /** The table ModuleTree (docs/modes/module_statistic.md): a row and its box in the flame graph are chosen together. */
-export function Modules({ rank, cluster, scope, nodes, chosen, choose }: ModulesProps) {
-  const step = stepOf(scope);
-  const params = { cluster, ...(step === null ? {} : { step_id: step }) };
+export function Modules({ rank, cluster, scope, tree, nodes, chosen, choose }: ModulesProps) {
+  const params = { cluster, ...modulesPart(scope, rank, tree) };
   const reply = useReply<Table | null>(JSON.stringify(params), (signal) =>
     modeTable("module_statistic", "ModuleTree", params, signal),
   );
