@@ -6,13 +6,13 @@
 
 typedef struct comm_row {
     int64_t rank, step, start_ns, dur_ns, end_ns, host_start_ns, bytes, elements, sequence, match,
-        late_ns, waited_ns, profile;
+        peer, ranks, group_size, late_ns, waited_ns, profile;
     uint32_t slice;
     const char *kind, *name, *type, *communicator, *data_type;
 } comm_row;
 
 typedef struct wait_row {
-    int64_t rank, for_rank, step, start_ns, waited_ns, match;
+    int64_t rank, for_rank, step, start_ns, waited_ns, match, ranks, group_size;
     uint32_t slice, for_slice;
     const char *kind, *communicator, *name;
 } wait_row;
@@ -36,9 +36,13 @@ static const ps_column WAIT[] = {PS_SQL_WAIT_COLUMNS(X)};
 
 /* --- what was matched -------------------------------------------------------------------------------------------- */
 
+static int64_t known_or_unknown(int64_t number) {
+    return number >= 0 ? number : PS_UNKNOWN_INT;
+}
+
 /* Of one operator of one rank. */
 typedef struct match {
-    int64_t number, late_ns, waited_ns;
+    int64_t number, late_ns, waited_ns, ranks;
 } match;
 
 typedef struct matching {
@@ -61,7 +65,7 @@ static bool begin_matches(matching *m) {
         m->of[r] = ps_calloc(n + 1, sizeof **m->of);
         ok = m->of[r] != NULL;
         for (size_t i = 0; i < n && ok; i++) {
-            m->of[r][i] = (match){PS_UNKNOWN_INT, PS_UNKNOWN_INT, PS_UNKNOWN_INT};
+            m->of[r][i] = (match){PS_UNKNOWN_INT, PS_UNKNOWN_INT, PS_UNKNOWN_INT, PS_UNKNOWN_INT};
         }
     }
     return ok;
@@ -88,6 +92,8 @@ static void put_wait(matching *m, const meeting *who) {
                                  .step = op->step == PS_STEP_OUTSIDE ? PS_UNKNOWN_INT : op->step,
                                  .start_ns = op->start_ns,
                                  .waited_ns = who->match.waited_ns,
+                                 .ranks = who->match.ranks,
+                                 .group_size = known_or_unknown(op->look->group_size),
                                  .slice = op->slice,
                                  .for_slice = op_at(m, who->for_rank, who->for_op)->slice,
                                  .match = who->match.number});
@@ -99,7 +105,7 @@ static void take_collective(matching *m, size_t number) {
     const ps_collective_part *last = &m->skew.parts[c->last];
     for (uint32_t i = c->first; i < c->first + c->n; i++) {
         const ps_collective_part *p = &m->skew.parts[i];
-        match of = {(int64_t)number, p->late_ns, p->waited_ns};
+        match of = {(int64_t)number, p->late_ns, p->waited_ns, c->n};
         m->of[p->rank][p->op] = of;
         put_wait(m, &(meeting){p->rank, p->op, last->rank, last->op, "collective", c->group, of});
     }
@@ -108,8 +114,8 @@ static void take_collective(matching *m, size_t number) {
 static void take_receive(matching *m, size_t number) {
     const ps_skew_receive *r = &m->skew.receives[number];
     int64_t of_both = (int64_t)(m->skew.n_collectives + number);
-    match of = {of_both, PS_UNKNOWN_INT, r->is_known ? r->waited_ns : PS_UNKNOWN_INT};
-    m->of[r->sender][r->send_op] = (match){of_both, PS_UNKNOWN_INT, PS_UNKNOWN_INT};
+    match of = {of_both, PS_UNKNOWN_INT, r->is_known ? r->waited_ns : PS_UNKNOWN_INT, 2};
+    m->of[r->sender][r->send_op] = (match){of_both, PS_UNKNOWN_INT, PS_UNKNOWN_INT, 2};
     m->of[r->receiver][r->receive_op] = of;
     put_wait(
         m, &(meeting){r->receiver, r->receive_op, r->sender, r->send_op, "receive", r->group, of});
@@ -117,37 +123,37 @@ static void take_receive(matching *m, size_t number) {
 
 /* --- the tables -------------------------------------------------------------------------------------------------- */
 
-static int64_t known_or_unknown(int64_t number) {
-    return number >= 0 ? number : PS_UNKNOWN_INT;
-}
-
 static void put_op(matching *m, size_t rank, size_t i) {
     const ps_comm_list *list = m->lists[rank];
     const ps_comm_op *op = &list->ops[i];
     const match *of = &m->of[rank][i];
-    ps_table_put(m->comm,
-                 &(comm_row){.rank = m->in->ranks[rank].rank,
-                             .slice = op->slice,
-                             .kind = !op->look->is_p2p   ? "collective"
-                                     : op->look->is_send ? "send"
-                                                         : "receive",
-                             .name = ps_comm_text(list, op->name),
-                             .type = ps_text_or_null(ps_comm_text(list, op->look->type)),
-                             .communicator = ps_text_or_null(ps_comm_text(list, op->look->group)),
-                             .step = op->step == PS_STEP_OUTSIDE ? PS_UNKNOWN_INT : op->step,
-                             .start_ns = op->start_ns,
-                             .dur_ns = ps_comm_op_ns(op),
-                             .end_ns = op->end_ns,
-                             .host_start_ns = op->host_start_ns != PS_NO_TIME ? op->host_start_ns
-                                                                              : PS_UNKNOWN_INT,
-                             .bytes = known_or_unknown(op->look->size_bytes),
-                             .elements = known_or_unknown(op->look->n_elements),
-                             .data_type = ps_text_or_null(ps_comm_text(list, op->look->data_type)),
-                             .sequence = known_or_unknown(op->sequence),
-                             .match = of->number,
-                             .late_ns = of->late_ns,
-                             .waited_ns = of->waited_ns,
-                             .profile = (int64_t)rank});
+    ps_table_put(
+        m->comm,
+        &(comm_row){.rank = m->in->ranks[rank].rank,
+                    .slice = op->slice,
+                    .kind = !op->look->is_p2p   ? "collective"
+                            : op->look->is_send ? "send"
+                                                : "receive",
+                    .name = ps_comm_text(list, op->name),
+                    .type = ps_text_or_null(ps_comm_text(list, op->look->type)),
+                    .communicator = ps_text_or_null(ps_comm_text(list, op->look->group)),
+                    .step = op->step == PS_STEP_OUTSIDE ? PS_UNKNOWN_INT : op->step,
+                    .start_ns = op->start_ns,
+                    .dur_ns = ps_comm_op_ns(op),
+                    .end_ns = op->end_ns,
+                    .host_start_ns =
+                        op->host_start_ns != PS_NO_TIME ? op->host_start_ns : PS_UNKNOWN_INT,
+                    .bytes = known_or_unknown(op->look->size_bytes),
+                    .elements = known_or_unknown(op->look->n_elements),
+                    .data_type = ps_text_or_null(ps_comm_text(list, op->look->data_type)),
+                    .sequence = known_or_unknown(op->sequence),
+                    .peer = known_or_unknown(ps_comm_peer_rank(op->look, m->in->ranks[rank].rank)),
+                    .match = of->number,
+                    .ranks = of->ranks,
+                    .group_size = known_or_unknown(op->look->group_size),
+                    .late_ns = of->late_ns,
+                    .waited_ns = of->waited_ns,
+                    .profile = (int64_t)rank});
 }
 
 static void put_all(matching *m) {

@@ -154,8 +154,12 @@ typedef struct ps_sql_column {
     X(data_type, "data_type", TEXT, false, "their type")                                           \
     X(sequence, "sequence", INTEGER, false,                                                        \
       "its number in the communicator, where captures have one")                                   \
+    X(peer, "peer", INTEGER, false, "of a send or receive the rank at its other end")              \
     X(match, "match", INTEGER, false,                                                              \
       "equal for the operators of all ranks that are one collective, or a send and its receive")   \
+    X(ranks, "ranks", INTEGER, false, "how many of the ranks read are in the match")               \
+    X(group_size, "group_size", INTEGER, false,                                                    \
+      "how many ranks the communicator has, read or not, where the capture says it")               \
     X(late_ns, "late_ns", DURATION, false,                                                         \
       "how long after the first rank it began, on one clock; of collectives")                      \
     X(waited_ns, "waited_ns", DURATION, false,                                                     \
@@ -171,6 +175,9 @@ typedef struct ps_sql_column {
     X(step, "step", INTEGER, false, "step of its launch, NULL outside of all")                     \
     X(start_ns, "start_ns", MOMENT, false, "begin, by the clock of the rank's machine")            \
     X(waited_ns, "waited_ns", DURATION, false, "how long")                                         \
+    X(ranks, "ranks", INTEGER, false, "how many of the ranks read are in the match")               \
+    X(group_size, "group_size", INTEGER, false,                                                    \
+      "how many ranks the communicator has, read or not, where the capture says it")               \
     X(slice, "slice", SLICE_ID, false, "slice.id of the operator that waited")                     \
     X(for_slice, "for_slice", INTEGER, false, "slice.id of the other one, on its rank")            \
     X(match, "match", INTEGER, false, "comm.match of both")

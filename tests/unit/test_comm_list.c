@@ -163,11 +163,45 @@ static void from_kernels(void **state) {
     assert_true(op[1].look->is_p2p && op[1].look->is_send);
     assert_int_equal(op[1].look->own, -1);
     assert_int_equal(op[1].look->peer, 4);
+    assert_int_equal(ps_comm_peer_rank(op[1].look, 0), 4);
+    assert_int_equal(op[1].look->group_size, 2);
     assert_true(op[2].look->is_p2p);
     expect_texts(&c.list, 3, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)", "AllReduce", "", "");
     assert_int_equal(op[3].look->size_bytes, -1);
     assert_string_equal(ps_comm_text(&c.list, op[4].look->type), "nccl:all_to_all");
     assert_false(op[4].look->is_p2p);
+    collected_fini(&c);
+    ps_trace_free(t);
+}
+
+/* Places of a communicator, and of one of two its ranks, whatever place its metadata has for this one. */
+static void who_is_at_the_other_end(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    ps_builder_meta(b, "parallel_group_info",
+                    "{\"four\": {\"group_name\": \"pp\", \"group_rank\": 0, "
+                    "\"global_ranks\": [3, 7, 11, 15]}, \"two\": {\"group_name\": \"pp\", "
+                    "\"group_rank\": 0, \"global_ranks\": [0, 4]}}");
+    uint32_t placed =
+        small_slice(b, PS_SLICE_COMM_OP, group_track(b, "four"), "hcom_receive__1_0_1", 0, 10);
+    ps_builder_arg_int(b, placed, "srcRank", 2);
+    ps_builder_arg_int(b, placed, "dstRank", 1);
+    (void)small_slice(b, PS_SLICE_COMM_OP, group_track(b, "two"), "hcom_send__2_0_1", 20, 30);
+    (void)small_slice(b, PS_SLICE_COMM_OP, group_track(b, "two"), "hcom_allReduce__2_1_1", 40, 50);
+    (void)small_slice(b, PS_SLICE_COMM_OP, group_track(b, "other"), "hcom_send__3_0_1", 60, 70);
+    ps_trace *t = small_seal(b);
+    collected c;
+    collect(&c, t);
+    static const int64_t SIZES[4] = {4, 2, 2, -1};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(c.list.ops[i].look->group_size, SIZES[i]);
+    }
+    assert_int_equal(ps_comm_peer_rank(c.list.ops[0].look, 11), 7);
+    assert_int_equal(ps_comm_peer_rank(c.list.ops[1].look, 0), 4);
+    assert_int_equal(ps_comm_peer_rank(c.list.ops[1].look, 4), 0);
+    assert_int_equal(ps_comm_peer_rank(c.list.ops[1].look, -1), -1);
+    assert_int_equal(ps_comm_peer_rank(c.list.ops[2].look, 0), -1);
+    assert_int_equal(ps_comm_peer_rank(c.list.ops[3].look, 0), -1);
     collected_fini(&c);
     ps_trace_free(t);
 }
@@ -355,6 +389,7 @@ int main(void) {
         cmocka_unit_test(equal_operators_share_a_look),
         cmocka_unit_test(from_kernels_of_others),
         cmocka_unit_test(from_gloo_on_the_host),
+        cmocka_unit_test(who_is_at_the_other_end),
         cmocka_unit_test(data_types),
         cmocka_unit_test(nothing),
         cmocka_unit_test(memory),

@@ -27,6 +27,9 @@ static ps_trace *rank(int r) {
                                                     .tid = -1,
                                                     .device = 0,
                                                     .name = ps_builder_str(b, "world", 5)});
+    ps_builder_meta(b, "parallel_group_info",
+                    "{\"world\": {\"group_name\": \"pp\", \"group_rank\": 0, "
+                    "\"global_ranks\": [10, 11, 12, 13, 14]}}");
     small_step(b, 1, 0, 2000000);
     (void)small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), "kernel", 0, 1000);
     uint32_t reduce = op(b, group, "hcom_allReduce__1_0_1", BEGINS[r], 200);
@@ -57,16 +60,31 @@ static void collectives(void **state) {
         assert_int_equal(count_in(text, "\"kind\":\"collective\""), 2);
         expect_in(text, "\"waited_ns\":40000,\"from\":");
         expect_in(text, "\"waited_ns\":20000,\"from\":");
-        expect_in(text,
-                  "\"collective\":{\"group\":\"world\",\"name\":\"hcom_allReduce__1_0_1\",\"n\":3,"
-                  "\"spread_ns\":40000,\"late_ns\":20000,\"waited_ns\":60000,\"last\":{");
+        expect_in(
+            text,
+            "\"collective\":{\"group\":\"world\",\"name\":\"hcom_allReduce__1_0_1\",\"n\":3,"
+            "\"group_size\":5,\"spread_ns\":40000,\"late_ns\":20000,\"waited_ns\":60000,\"last\":{");
         char last[80];
         (void)snprintf(last, sizeof last, "\"last\":{\"rank\":\"%s\"", asks_key(&a, 1));
         expect_in(text, last);
         expect_in(text, "\"left_out\":0}");
     }
     const char *text = ask(&a, "/api/flows/of?rank=%s&slice=0", asks_key(&a, 0));
-    expect_in(text, "{\"flows\":[],\"collective\":null");
+    expect_in(text, "{\"flows\":[],\"collective\":null,\"own\":null");
+    asks_end(&a);
+}
+
+/* Of five members three are there. Whom a rank sends to it knows itself, and of a transfer whose other end nobody read too: rank 2 in the
+ * last place of its communicator is 12 of the job. */
+static void what_a_rank_says_itself(void **state) {
+    asks a;
+    begin(&a, state);
+    expect_in(ask(&a, "/api/flows/of?rank=%s&slice=1", asks_key(&a, 0)),
+              "\"own\":{\"group\":\"world\",\"group_size\":5,\"sends\":null,\"peer\":null}");
+    expect_in(ask(&a, "/api/flows/of?rank=%s&slice=2", asks_key(&a, 0)),
+              "\"own\":{\"group\":\"world\",\"group_size\":5,\"sends\":true,\"peer\":12}");
+    expect_in(ask(&a, "/api/flows/of?rank=%s&slice=2", asks_key(&a, 2)),
+              "\"sends\":false,\"peer\":10}");
     asks_end(&a);
 }
 
@@ -127,6 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(collectives),
         IN_PLACE(sends),
+        IN_PLACE(what_a_rank_says_itself),
         IN_PLACE(windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

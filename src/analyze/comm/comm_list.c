@@ -40,6 +40,7 @@ typedef enum comm_key {
     KEY_SEQUENCE,
     KEY_HOST_START,
     KEY_MEMBERS,
+    KEY_GROUP_SIZE,
     KEY_OWN,
     KEY_PEER,
     KEY_SOURCE,
@@ -62,6 +63,7 @@ static const char *const KEYS[N_KEYS] = {
     [KEY_SEQUENCE] = "Seq",
     [KEY_HOST_START] = "hostStart",
     [KEY_MEMBERS] = "Process Group Ranks",
+    [KEY_GROUP_SIZE] = "Group size",
     [KEY_OWN] = "srcRank",
     [KEY_PEER] = "dstRank",
     [KEY_SOURCE] = "Src Rank",
@@ -516,6 +518,67 @@ static void set_ends(collection *c, const ps_comm_op *op, ps_comm_look *look,
             : rank_of(comm_op_number_of(args, look->is_send ? KEY_DESTINATION : KEY_SOURCE));
 }
 
+/* "[0, 1, 2]": 3; 0 where it lists none, or not all of them. */
+static int64_t count_members(const char *text) {
+    bool is_list = text != NULL && text[0] == '[' && text[strcspn(text, "0123456789")] != '\0' &&
+                   text[strspn(text, "[]0123456789-, ")] == '\0';
+    int64_t n = is_list;
+    for (const char *p = text; is_list && *p != '\0'; p++) {
+        n += *p == ',';
+    }
+    return n;
+}
+
+/* What the kernel says; where the metadata lists the communicator, that is filled in at the end (fill_look). */
+static void set_group_size(ps_comm_look *look, const comm_args *args) {
+    int64_t n = count_members(args->texts[KEY_MEMBERS]);
+    look->group_size = n > 0 ? n : comm_op_number_of(args, KEY_GROUP_SIZE);
+    look->peer_rank = look->own < 0 ? look->peer : -1;
+    look->both[0] = look->both[1] = -1;
+}
+
+/* The communicator as the metadata lists it; NULL where it does not. */
+static const ps_group_fact *fact_of(const collection *c, const ps_comm_look *look) {
+    const char *group = ps_comm_text(c->list, look->group);
+    const ps_group_fact *found = NULL;
+    for (size_t i = 0; found == NULL && group[0] != '\0' && i < c->facts->n_groups; i++) {
+        const ps_group_fact *fact = &c->facts->groups[i];
+        found = fact->n_ranks > 0 && strcmp(fact->comm_name, group) == 0 ? fact : NULL;
+    }
+    return found;
+}
+
+static int32_t rank_at(const ps_group_fact *fact, int64_t place) {
+    return place >= 0 && place < (int64_t)fact->ranks.n
+               ? rank_of(ps_int_runs_at(&fact->ranks, (size_t)place))
+               : -1;
+}
+
+/* Who is at the other end of a transfer. Some metadata lists the communicators of all ranks with one place for all, so that the rank's own is
+ * not told by it. */
+static void fill_look(const collection *c, ps_comm_look *look) {
+    const ps_group_fact *fact = fact_of(c, look);
+    if (fact == NULL) {
+        return;
+    }
+    look->group_size = look->group_size < 0 ? fact->n_ranks : look->group_size;
+    if (look->is_p2p && look->own >= 0) {
+        look->peer_rank = rank_at(fact, look->peer);
+    }
+    for (int64_t place = 0; look->is_p2p && fact->n_ranks == 2 && place < 2; place++) {
+        look->both[place] = rank_at(fact, place);
+    }
+}
+
+int64_t ps_comm_peer_rank(const ps_comm_look *look, int64_t own) {
+    if (!look->is_p2p || look->peer_rank >= 0) {
+        return look->is_p2p ? look->peer_rank : -1;
+    }
+    bool is_first = own >= 0 && own == look->both[0];
+    bool is_second = own >= 0 && own == look->both[1];
+    return is_first ? look->both[1] : is_second ? look->both[0] : -1;
+}
+
 /* --- the list ------------------------------------------------------------------------------------------------ */
 
 /* Of the operator behind the last one, which it counts. Two looks with one hash are rare, and may both be there twice. */
@@ -560,6 +623,7 @@ static bool add_listed_op(collection *c, uint32_t slice, bool is_kernel) {
     set_group(c, op, &look, &args);
     set_ends(c, op, &look, &args);
     set_members(c, &look, &args);
+    set_group_size(&look, &args);
     set_size(c, op, &look, &args);
     set_times(c, op, slice, &args);
     return !c->failed && keep_look(c, &look);
@@ -622,6 +686,9 @@ static ps_code collect_list(collection *c, ps_err *err) {
     ps_shrink(&out->ops, &out->cap, out->n, sizeof *out->ops);
     ps_shrink(&out->looks, &out->cap_looks, out->n_looks, sizeof *out->looks);
     point_at_looks(c);
+    for (size_t i = 0; i < out->n_looks; i++) {
+        fill_look(c, &out->looks[i]);
+    }
     ps_idmap_fini(&c->group_of);
     ps_idmap_fini(&c->what_of);
     ps_idmap_fini(&c->looks);
@@ -659,8 +726,9 @@ void ps_comm_list_fini(ps_comm_list *list) {
 
 static void comm_look_archive(ps_archive *a, void *look) {
     ps_comm_look *x = look;
-    PS_ARCHIVE(a, x, n_elements, size_bytes, type, group, data_type, members, own, peer, is_p2p,
-               is_send, is_group);
+    PS_ARCHIVE(a, x, n_elements, size_bytes, type, group, data_type, members, own, peer, peer_rank,
+               group_size, is_p2p, is_send, is_group);
+    PS_ARCHIVE_EACH(a, x, both);
 }
 
 static void comm_op_archive(ps_archive *a, void *op) {

@@ -30,6 +30,9 @@ typedef struct ps_comm_look {
     /* Of a point-to-point operator: places in the group of this rank and of the other one, -1 unknown. With `own`
      * unknown `peer` is a global rank. */
     int32_t own, peer;
+    int32_t peer_rank;  /* the global rank of the other one by its place, -1 unknown */
+    int32_t both[2];    /* global ranks of a communicator of two, -1 unknown */
+    int64_t group_size; /* ranks of the communicator, captured or not, -1 unknown */
     /* Its name or type holds send, receive or recv, any case; of a kernel what was called decides, for an all-to-all
      * runs as a kernel SendRecv. */
     bool is_p2p;
@@ -72,6 +75,8 @@ PS_MUST_USE ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *
                                          const ps_rank_facts *facts, ps_comm_list *out,
                                          ps_diag *diag, ps_err *err);
 void ps_comm_list_fini(ps_comm_list *list);
+/* The global rank at the other end of a send or receive of rank `own` (-1 unknown); -1: not known. */
+int64_t ps_comm_peer_rank(const ps_comm_look *look, int64_t own);
 /* "" for none. */
 const char *ps_comm_text(const ps_comm_list *list, ps_str s);
 

@@ -7,7 +7,6 @@
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
 #include "analyze/derived/job_skew.h"
-#include "analyze/derived/rank_facts.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
 #include "analyze/rank/step_index.h"
@@ -34,8 +33,6 @@ typedef struct summary_row {
 } summary_row;
 
 typedef struct partial {
-    ps_arena arena;
-    ps_rank_facts facts;
     ps_comm_part *comm;
     uint8_t *is_matched; /* [operators] with what other ranks have */
     summary_row *rows;   /* by device, then step start */
@@ -48,7 +45,6 @@ typedef struct partial {
 void ps_time_summary_free(void *p) {
     partial *part = p;
     if (part != NULL) {
-        ps_arena_fini(&part->arena);
         ps_comm_part_free(part->comm);
         ps_idmap_fini(&part->row_of);
         ps_free(part->is_matched);
@@ -81,8 +77,6 @@ void ps_time_summary_archive(ps_archive *a, void **p) {
     if (x == NULL) {
         return;
     }
-    (void)ps_archive_use_arena(a, &x->arena);
-    ps_rank_facts_archive(a, &x->facts);
     void *comm = x->comm;
     ps_comm_part_archive(a, &comm);
     x->comm = comm;
@@ -186,9 +180,8 @@ static bool has_copies(const ps_trace *trace) {
 }
 
 static ps_code read_time_row_rank(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_code code = ps_rank_facts_keep(in, &part->arena, &part->facts, err);
-    const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
-    code = code == PS_OK && links == NULL ? PS_NOMEM : code;
+    const ps_links *links = ps_derived_links(in->derived, err);
+    ps_code code = links != NULL ? PS_OK : PS_NOMEM;
     code = code == PS_OK ? collect_rows(in, links, part, err) : code;
     part->has_no_ends = ps_trace_meta(in->trace, PS_STEP_ENDS_KEY) != NULL;
     part->has_no_copies = ps_trace_missing_timeline(in->trace) != NULL && !has_copies(in->trace);
@@ -210,7 +203,6 @@ ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
     if (part == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_arena_init(&part->arena);
     ps_idmap_init(&part->row_of);
     ps_code code = read_time_row_rank(in, part, err);
     if (code != PS_OK) {
@@ -222,26 +214,6 @@ ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
 }
 
 /* --- wait and transmission --------------------------------------------------------------------------------- */
-
-/* "[0, 1, 2]" */
-static int64_t count_members(const char *text) {
-    int64_t n = text[0] != '\0' && strpbrk(text, "0123456789") != NULL;
-    for (const char *p = text; *p != '\0'; p++) {
-        n += *p == ',';
-    }
-    return n;
-}
-
-/* How many ranks the operator's group has; 0 unknown. */
-static int64_t group_size(const partial *part, const ps_comm_op *op) {
-    int64_t n = count_members(ps_comm_text(&part->comm->list, op->look->members));
-    const char *group = ps_comm_text(&part->comm->list, op->look->group);
-    for (size_t g = 0; n == 0 && g < part->facts.n_groups; g++) {
-        const ps_group_fact *fact = &part->facts.groups[g];
-        n = strcmp(fact->comm_name, group) == 0 && fact->n_ranks > 0 ? fact->n_ranks : 0;
-    }
-    return n;
-}
 
 /* The row of an operator's step; NULL when the device did nothing in it. */
 static summary_row *row_of_step(const partial *part, int64_t step) {
@@ -267,8 +239,8 @@ static void note_collective(const ps_reduce_input *in, const ps_skew *skew,
                             const ps_matched_collective *m) {
     const ps_collective_part *parts = &skew->parts[m->first];
     partial *first = in->partials[parts[0].rank];
-    int64_t size = group_size(first, &first->comm->list.ops[parts[0].op]);
-    for (uint32_t i = 0; i < m->n && (size == 0 || size == (int64_t)m->n); i++) {
+    int64_t size = first->comm->list.ops[parts[0].op].look->group_size;
+    for (uint32_t i = 0; i < m->n && (size < 0 || size == (int64_t)m->n); i++) {
         note_matched(in->partials[parts[i].rank], parts[i].op, m->shortest_ns);
     }
 }

@@ -63,11 +63,14 @@ static bool copy_late(ps_peers *p, const ps_peer_rank *ranks, const ps_skew *ske
     }
     for (size_t i = 0; i < p->n_collectives; i++) {
         const ps_matched_collective *m = &skew->collectives[i];
-        p->collectives[i] = (ps_peer_collective){.late_ns = m->late_ns,
-                                                 .waited_ns = m->waited_ns,
-                                                 .first = m->first,
-                                                 .n = m->n,
-                                                 .last = m->last};
+        const ps_collective_part *part = &skew->parts[m->first];
+        p->collectives[i] = (ps_peer_collective){
+            .late_ns = m->late_ns,
+            .waited_ns = m->waited_ns,
+            .first = m->first,
+            .n = m->n,
+            .group_size = ranks[part->rank].list->ops[part->op].look->group_size,
+            .last = m->last};
     }
     return keep_texts(p, skew);
 }
@@ -232,6 +235,11 @@ ps_code ps_peers_list(const ps_request *q, const char *key, const ps_loaded *l,
     ps_buf_fini(&name);
     *list = value;
     return code;
+}
+
+const ps_comm_op *ps_peers_op(const ps_comm_list *list, uint32_t slice) {
+    PS_PLACE(size_t, low, 0, list->n, i, list->ops[i].slice < slice)
+    return low < list->n && list->ops[low].slice == slice ? &list->ops[low] : NULL;
 }
 
 /* Ready ranks at the place of one. */

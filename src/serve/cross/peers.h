@@ -37,10 +37,11 @@ typedef struct ps_peer_part {
 
 typedef struct ps_peer_collective {
     const char *group, *name;
-    int64_t late_ns;   /* the last one after the one before it */
-    int64_t waited_ns; /* all but the last together */
-    uint32_t first, n; /* of the parts, by rank */
-    uint32_t last;     /* the part (of all) that came last */
+    int64_t late_ns;    /* the last one after the one before it */
+    int64_t waited_ns;  /* all but the last together */
+    uint32_t first, n;  /* of the parts, by rank */
+    int64_t group_size; /* ranks of the communicator, read or not, -1 unknown */
+    uint32_t last;      /* the part (of all) that came last */
 } ps_peer_collective;
 
 /* What a slice takes part in. */
@@ -81,6 +82,8 @@ const ps_peer_entry *ps_peers_of(const ps_peers *p, uint32_t rank, uint32_t slic
 /* Communication operators of a rank, kept in the cache: to be released there. */
 PS_MUST_USE ps_code ps_peers_list(const ps_request *q, const char *key, const ps_loaded *l,
                                   const ps_comm_list **list, ps_err *err);
+/* The operator of that slice; NULL: the list has none. */
+const ps_comm_op *ps_peers_op(const ps_comm_list *list, uint32_t slice);
 /* Of all ranks that are ready and were found at the same place as this one; kept in the cache until others are ready: to be
  * released there. */
 PS_MUST_USE ps_code ps_peers_get(const ps_request *q, const char *key, ps_peers **peers,

@@ -142,13 +142,24 @@ static ps_code put_flow_reply_parts(asked *a, company *c, const ps_peer_collecti
     return code;
 }
 
-/* {"group","name","n","spread_ns","late_ns","waited_ns","last":ref} */
+/* null where it is not known. */
+static void put_known(ps_json *j, int64_t number) {
+    if (number >= 0) {
+        ps_json_int(j, number);
+    } else {
+        ps_json_null(j);
+    }
+}
+
+/* {"group","name","n","group_size","spread_ns","late_ns","waited_ns","last":ref} */
 static ps_code put_collective(asked *a, company *c, const ps_peer_collective *m, ps_err *err) {
     const ps_peer_part *last = &c->peers->parts[m->last];
     ps_json_object(&a->j);
     ps_json_key_str(&a->j, "group", m->group);
     ps_json_key_str(&a->j, "name", m->name);
     ps_json_key_uint(&a->j, "n", m->n);
+    ps_json_key(&a->j, "group_size");
+    put_known(&a->j, m->group_size);
     ps_json_key_int(&a->j, "spread_ns", last->late_ns);
     ps_json_key_int(&a->j, "late_ns", m->late_ns);
     ps_json_key_int(&a->j, "waited_ns", m->waited_ns);
@@ -178,6 +189,42 @@ static bool is_communication(const asked *a) {
     const ps_layer *profile = ps_loaded_layer(a->l, PS_LAYER_PROFILE);
     uint8_t kind = ps_trace_slices(profile->trace)->kind[a->slice];
     return kind == PS_SLICE_COMM_OP || kind == PS_SLICE_COMM_KERNEL;
+}
+
+static int64_t rank_number(const asked *a) {
+    size_t i = ps_store_find(a->q->store, a->key, strlen(a->key));
+    const ps_rank_entry *entry = i != SIZE_MAX ? ps_store_rank(a->q->store, i) : NULL;
+    return entry != NULL && entry->rank != NULL ? entry->rank->rank : -1;
+}
+
+/* What the rank itself says of whom it communicates with, whether they are read or not: {"group","sends","peer","group_size"}. */
+static ps_code put_own(asked *a, ps_err *err) {
+    const ps_comm_list *list = NULL;
+    ps_code code = PS_OK;
+    ps_json_key(&a->j, "own");
+    if (is_communication(a)) {
+        code = ps_peers_list(a->q, a->key, a->l, &list, err);
+    }
+    const ps_comm_op *op = code == PS_OK && list != NULL ? ps_peers_op(list, a->slice) : NULL;
+    if (op != NULL) {
+        ps_json_object(&a->j);
+        ps_json_key_str(&a->j, "group", ps_comm_text(list, op->look->group));
+        ps_json_key(&a->j, "group_size");
+        put_known(&a->j, op->look->group_size);
+        ps_json_key(&a->j, "sends");
+        if (op->look->is_p2p && !op->look->is_group) {
+            ps_json_bool(&a->j, op->look->is_send);
+        } else {
+            ps_json_null(&a->j);
+        }
+        ps_json_key(&a->j, "peer");
+        put_known(&a->j, ps_comm_peer_rank(op->look, rank_number(a)));
+        ps_json_close(&a->j);
+    } else if (code == PS_OK) {
+        ps_json_null(&a->j);
+    }
+    ps_cache_release(a->q->cache, (void *)(uintptr_t)list);
+    return code;
 }
 
 /* The flows across ranks, then the end of the list and what is known of the collective. */
@@ -217,9 +264,11 @@ static ps_code put_of(asked *a, ps_err *err) {
     if (is_profile) {
         code = put_chain(a, &is_cut, err);
         code = code == PS_OK ? put_peers(a, err) : code;
+        code = code == PS_OK ? put_own(a, err) : code;
     } else {
         ps_json_close(&a->j);
         ps_json_key_null(&a->j, "collective");
+        ps_json_key_null(&a->j, "own");
     }
     if (code == PS_OK) {
         ps_json_key_bool(&a->j, "more", is_cut);

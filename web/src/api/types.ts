@@ -157,7 +157,10 @@ export interface Flow {
 export interface Collective {
   group: string;
   name: string;
+  /** Ranks that were read. */
   n: number;
+  /** Ranks of the communicator, read or not; null: not known. */
+  group_size: number | null;
   /** The last start after the first one, and after the one before it. */
   spread_ns: number;
   late_ns: number;
@@ -165,9 +168,20 @@ export interface Collective {
   last: Ref | null;
 }
 
+/** What a rank itself says of whom it communicates with. */
+export interface OwnEnd {
+  group: string;
+  group_size: number | null;
+  /** null: no send and no receive. */
+  sends: boolean | null;
+  /** The rank at the other end; null: not known. */
+  peer: number | null;
+}
+
 export interface FlowsOf {
   flows: Flow[];
   collective: Collective | null;
+  own: OwnEnd | null;
   more: boolean;
   left_out: number;
 }

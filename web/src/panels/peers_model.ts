@@ -1,0 +1,22 @@
+/** Whom a communication operator deals with beyond the ranks that are read. */
+import type { Collective, FlowsOf, OwnEnd, Rank } from "../api/types";
+import { t } from "../words";
+
+/** A send or a receive whose other end is in no rank that is read. */
+export const isPartnerUnread = (reply: FlowsOf): boolean =>
+  typeof reply.own?.sends === "boolean" && !reply.flows.some((f) => f.kind === "send-recv");
+
+/** The rank of the capture at the other end of a send or receive; null: not captured, or not known. */
+export const partnerOf = (own: OwnEnd, ranks: readonly Rank[]): Rank | null =>
+  own.peer === null ? null : (ranks.find((r) => r.rank === own.peer) ?? null);
+
+/** "2 of 8 captured"; "2 of 8 read" where others of the capture are still to be read. */
+export function membersText(met: Collective, ranks: readonly Rank[]): string {
+  const isAllRead = ranks.every((r) => r.state === "ready" || r.state === "failed");
+  if (met.group_size === null) {
+    return t("detail.ranks-unknown", met.n);
+  }
+  return met.n >= met.group_size
+    ? String(met.n)
+    : t(isAllRead ? "detail.ranks-captured" : "detail.ranks-read", met.n, met.group_size);
+}
