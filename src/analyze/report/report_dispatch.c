@@ -357,7 +357,37 @@ static void show_edge(ps_report *report, const ps_report_member *m, ps_report_ev
     const ps_lang lang = report->findings.lang;
     e.name = name;
     if (e.dur_ns > ps_i64_plus(m->before_ns, m->after_ns) / 100) {
-        ps_report_show_event(report, m, &e, PS_SAY(lang, "the longest one", "最长的一个"));
+        char note[96] = "";
+        if (ps_report_steps_of(m) > 1) {
+            (void)snprintf(note, sizeof note,
+                           PS_SAY(lang, "the longest idle stretch there of %lld steps",
+                                  "%lld 个 step 中此处最长的一段空闲"),
+                           (long long)ps_report_steps_of(m));
+        }
+        ps_report_show_event(
+            report, m, &e,
+            note[0] != '\0' ? note
+                            : PS_SAY(lang, "the longest idle stretch there", "此处最长的一段空闲"));
+    }
+}
+
+static int64_t before_copies_ns(const ps_overlap *o) {
+    return o->copies_ns[PS_SHARE_BEFORE];
+}
+
+/* ", mean of 4 steps, without 862 us of copies before the first work": what the figures are, and what other tables have of it beside. */
+static void say_edge_figure(ps_lang lang, const ps_report_member *m, char *out, size_t size) {
+    int64_t steps = ps_report_steps_of(m);
+    int64_t copied_ns = ps_report_per_step(m, ps_report_sum_ns(m->facts, before_copies_ns));
+    int n = steps > 1
+                ? snprintf(out, size, PS_SAY(lang, ", mean of %lld steps", "，%lld 个 step 的平均"),
+                           (long long)steps)
+                : 0;
+    if (copied_ns > m->before_ns / 100 && n >= 0 && (size_t)n < size) {
+        (void)snprintf(out + n, size - (size_t)n,
+                       PS_SAY(lang, ", without %s of copies before the first work",
+                              "，不含首项工作之前拷贝的 %s"),
+                       ps_ns_text_of(copied_ns).text);
     }
 }
 
@@ -423,7 +453,9 @@ static void find_edges(ps_report *report) {
         return;
     }
     char bubble[80] = "";
+    char figure[192] = "";
     char step[PS_STEP_TEXT];
+    say_edge_figure(lang, worst, figure, sizeof figure);
     bool ends = !worst->has_no_ends && worst->after_ns > 0;
     if (worst->edge_bubble_ns > 0) {
         (void)snprintf(
@@ -443,13 +475,14 @@ static void find_edges(ps_report *report) {
         PS_SAY(
             lang,
             "On rank %s the device is idle for %s of %s before its first computing or "
-            "communication%s%s%s (%s%.1f %% of the step%s).%s",
-            "rank %s 的设备空闲 %s（%s）于首次计算或通信之前%s%s%s（%s占 step 的 %.1f %%%s）。%s"),
+            "communication%s%s%s (%s%.1f %% of the step%s%s).%s",
+            "rank %s 的设备在首次计算或通信之前空闲 %s（%s）%s%s%s（%s占 step 的 %.1f %%%s%s）。%s"),
         PS_RANK(worst->rank), ps_ns_text_of(worst->before_ns).text,
-        ps_report_step_text(report, worst, step), ends ? PS_SAY(lang, ", and for ", "，另有 ") : "",
+        ps_report_step_text(report, worst, step),
+        ends ? PS_SAY(lang, ", and for ", "，在最后一次之后空闲 ") : "",
         ends ? ps_ns_text_of(worst->after_ns).text : "",
-        ends ? PS_SAY(lang, " after the last", " 于最后一次之后") : "",
-        ends ? PS_SAY(lang, "together ", "合计") : "", all.value, bubble,
+        ends ? PS_SAY(lang, " after the last", "") : "",
+        ends ? PS_SAY(lang, "together ", "合计") : "", all.value, bubble, figure,
         worst->has_no_ends
             ? PS_SAY(lang, " No table says how long it goes on behind its last work.",
                      "没有表格说明末项工作之后还持续多久。")
