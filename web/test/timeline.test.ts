@@ -27,6 +27,8 @@ import { TileStore } from "../src/model/tile_store";
 import { levelFor, levelOfSpan, readCounters, readTile, tileNs, tilesOf } from "../src/model/tiles";
 import { applyTree, pack, treeState, unpackList } from "../src/model/view_state";
 import { Viewport, ZoomHistory } from "../src/base/viewport";
+import type { Marker } from "../src/model/timeline";
+import { markerNames } from "../src/timeline/draw_axis";
 import { alignTo, withOffset } from "../src/timeline/alignment";
 import { labelPlace, longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { workingLanes } from "../src/timeline/data";
@@ -1022,6 +1024,36 @@ test("labels: name and duration, name, its beginning, nothing", () => {
     "aclnnMa\u2026atMulV2",
   );
   assert.equal(cutMiddle("Group abcdef", 6 * 7, widths), "Gro\u2026def");
+});
+
+test("names of markers give way before the next flag, and do not overlap", () => {
+  const widths = new TextWidths(() => 6);
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 1000);
+  view.show(0, 1000);
+  const marker = (id: number, from: number, to: number | null, name: string): Marker => ({
+    id,
+    from,
+    to,
+    name,
+    colour: 0,
+  });
+  const names = (...all: Marker[]) => markerNames(view, all, widths);
+  const later = marker(2, 170, null, "second");
+  assert.deepEqual(names(marker(1, 100, null, "first step"), later, marker(3, 400, 900, "")), [
+    { x: 110, text: "first st\u2026" },
+    { x: 180, text: "second" },
+    { x: 410, text: "500 ns" },
+  ]);
+  const near = names(marker(1, 150, null, "first step"), later);
+  assert.deepEqual(
+    near.map((n) => n.text),
+    ["second"],
+    "too little says nothing",
+  );
+  assert.deepEqual(names(marker(1, -50, null, "gone")), [], "its flag is out of sight");
+  assert.equal(names(marker(1, -50, 500, "reaches in"))[0].x, 2);
 });
 
 test("the rank of what is at the top stays in sight until the next one comes", () => {

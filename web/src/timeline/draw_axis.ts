@@ -3,11 +3,12 @@ import { FONT } from "../base/dom";
 import { mix, pixel } from "../base/theme";
 import { PieceFinder, RANK_PART, type TimelineData } from "./data";
 import { analysisSpan, box, shiftOf } from "../model/session";
-import { markers } from "../model/timeline";
+import { markers, type Marker } from "../model/timeline";
 import { lanesOf, wantLanes } from "../model/tree";
 import type { Rank } from "../api/types";
 import { Viewport } from "../base/viewport";
 import { labelPlace, spanText, ticksOf } from "./axis";
+import { nameFor, type TextWidths } from "./labels";
 import { addCoverage } from "./paint";
 import { tintOf, type Palette } from "./palette";
 import { t } from "../words";
@@ -26,6 +27,7 @@ export function drawAxis(
   scale: number,
   palette: Palette,
   cursorX: number | null,
+  widths: TextWidths,
 ): void {
   const { width } = view;
   ctx.setTransform(scale, 0, 0, scale, 0, 0);
@@ -39,7 +41,7 @@ export function drawAxis(
   ctx.fillStyle = palette.line;
   ctx.fillRect(0, AXIS_PX - 1, width, 1);
   ctx.fillRect(0, AXIS_PX + STRIP_PX - 1, width, 1);
-  drawMarkers(ctx, view, palette);
+  drawMarkers(ctx, view, palette, widths);
   if (cursorX !== null) {
     ctx.fillStyle = palette.quiet;
     ctx.fillRect(Math.round(cursorX), AXIS_PX, 1, STRIP_PX);
@@ -127,7 +129,37 @@ export function analysisAt(view: Viewport, x: number): string {
     : "";
 }
 
-function drawMarkers(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palette): void {
+/** Beside the flag, and before the next one. */
+const NAME_LEFT = 10;
+const NAME_APART = 3;
+
+/** What stands beside the flag of each marker in sight: as much of its name as there is room for until the next flag. */
+export function markerNames(
+  view: Viewport,
+  all: readonly Marker[],
+  widths: TextWidths,
+): { x: number; text: string }[] {
+  const flags = all
+    .flatMap((m) => (m.to === null ? [m.from] : [m.from, m.to]))
+    .map((ns) => view.x(ns))
+    .sort((a, b) => a - b);
+  return all.flatMap((m) => {
+    const name = m.name !== "" ? m.name : m.to !== null ? spanText(m.to - m.from) : "";
+    const flag = view.x(m.from);
+    const x = Math.max(2, flag + NAME_LEFT);
+    const isSeen = flag <= view.width && (m.to === null ? flag > -NAME_LEFT : view.x(m.to) > 0);
+    const next = flags.find((at) => at > Math.max(flag, 0)) ?? view.width;
+    const text = isSeen ? nameFor(name, next - NAME_APART - x, widths) : "";
+    return text === "" ? [] : [{ x, text }];
+  });
+}
+
+function drawMarkers(
+  ctx: CanvasRenderingContext2D,
+  view: Viewport,
+  palette: Palette,
+  widths: TextWidths,
+): void {
   for (const m of markers.get()) {
     const x0 = view.x(m.from);
     const x1 = m.to === null ? x0 : view.x(m.to);
@@ -144,11 +176,10 @@ function drawMarkers(ctx: CanvasRenderingContext2D, view: Viewport, palette: Pal
       flag(ctx, x1, top, -1);
     }
     flag(ctx, x0, top, 1);
-    const text = m.name !== "" ? m.name : m.to !== null ? spanText(m.to - m.from) : "";
-    if (text !== "") {
-      ctx.fillStyle = palette.ink;
-      ctx.fillText(text, Math.max(2, x0 + 10), top + 6);
-    }
+  }
+  ctx.fillStyle = palette.ink;
+  for (const { x, text } of markerNames(view, markers.get(), widths)) {
+    ctx.fillText(text, x, AXIS_PX + 8);
   }
 }
 

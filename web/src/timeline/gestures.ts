@@ -8,6 +8,7 @@ import {
   addMarker,
   editedMarker,
   labelWidth,
+  markers,
   moveWindow,
   rowsMode,
   systemRank,
@@ -232,13 +233,12 @@ export class Gestures {
     const canvas = timeline.parts.axis;
     canvas.addEventListener("pointermove", (e) => {
       const { x, y } = placeIn(canvas, e);
-      canvas.style.cursor =
-        y >= AXIS_PX && markerAt(viewport, x) !== null
-          ? "pointer"
-          : y >= AXIS_PX
-            ? "crosshair"
-            : "col-resize";
-      canvas.title = y < AXIS_PX ? analysisAt(viewport, x) : "";
+      const isStrip = y >= AXIS_PX;
+      const marker = isStrip ? markerAt(viewport, x) : null;
+      canvas.style.cursor = marker !== null ? "pointer" : isStrip ? "crosshair" : "col-resize";
+      canvas.title = isStrip
+        ? (markers.get().find((m) => m.id === marker)?.name ?? "")
+        : analysisAt(viewport, x);
       timeline.pointer.cursor = { x, y: -1 };
       timeline.redrawOver();
     });

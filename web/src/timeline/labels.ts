@@ -79,6 +79,14 @@ export function labelFor(
     const more = count > 1 ? `${BETWEEN}\u00d7 ${count}` : BETWEEN + duration(durNs);
     return width + widths.of(more) <= inside ? name + more : name;
   }
+  return nameFor(name, inside, widths);
+}
+
+/** As much of a name as says something, "" when that is nothing. */
+export function nameFor(name: string, inside: number, widths: TextWidths): string {
+  if (widths.of(name) <= inside) {
+    return name;
+  }
   const ellipsis = widths.of(ELLIPSIS);
   let chars = widths.charsIn(name, inside - ellipsis);
   if (chars >= MIDDLE_CHARS && /^[\x20-\x7e]*$/.test(name)) {

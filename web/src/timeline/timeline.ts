@@ -351,7 +351,7 @@ export class Timeline {
       isZoomBox: this.isZoomBox,
       widths: this.widths,
     });
-    drawAxis(context(parts.axis), viewport, scene.scale, palette, cursorX);
+    drawAxis(context(parts.axis), viewport, scene.scale, palette, cursorX, this.widths);
   }
 
   /** What follows from what was drawn. */
