@@ -19,12 +19,13 @@ import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/t
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
 import { linkDetails, opDetails, type Words } from "../src/pipeline/details";
-import { linkOf, pieceNear, pieceOver, piecesOf } from "../src/pipeline/path";
+import { isDeciding, linkOf, pieceNear, pieceOver, piecesOf } from "../src/pipeline/path";
 import { ENGLISH, longestText } from "../src/pipeline/texts";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
 import { measuredOf } from "../src/pages/pipeline_figures";
 import { opOf } from "../src/pages/pipeline_jump";
+import { isWord } from "../src/words";
 import { chosenRows, pathTable, replayOf, withLeftOut } from "../src/pages/pipeline_tables";
 
 const choice = { pipeline: 0, step: 0, byPhase: false };
@@ -70,6 +71,32 @@ test("arrow keys go from block to block, and from nowhere to the first in sight"
   assert.deepEqual(after(op(0, 1), "ArrowDown"), op(1, 0), "what runs there at that time");
   assert.deepEqual(after(op(1, 1), "ArrowUp"), op(0, 1), "the last is the next to it");
   assert.equal(after(op(1, 0), "ArrowDown"), null);
+});
+
+test("the path of the pipeline that makes the step as long as it is stands out, and is told by its name", () => {
+  const chart = chartOf(
+    [
+      { rank: 0, start: 0, end: 40 },
+      { rank: 1, start: 0, end: 60 },
+      { rank: 1, start: 60, end: 70 },
+    ],
+    [0, 1].map((pipeline) => ({ rank: pipeline, stage: 0, pipeline })),
+  );
+  chart.path = Uint32Array.of(0, 2, 1);
+  assert.deepEqual(
+    [0, 1, 2].map((op) => isDeciding(chart, op)),
+    [false, true, true],
+  );
+  assert.equal(
+    linkDetails(chart, 2, 1, 0, ENGLISH).kind,
+    "critical path of pipeline 1, the longest of 2",
+  );
+  assert.equal(linkDetails(chart, 0, 0, 0, ENGLISH).kind, "critical path of pipeline 0");
+});
+
+test("all texts of the chart are words of the page", () => {
+  const lacking = Object.keys(ENGLISH).filter((key) => !isWord(`chart.${key}`));
+  assert.deepEqual(lacking, []);
 });
 
 test("labels: the first text that fits, in two lines where there is room for them", () => {

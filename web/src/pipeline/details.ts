@@ -1,7 +1,7 @@
 /** What is said about one block or one gap: the text of the tooltip, as lines of name and value. */
 import { isTransfer, LOOK_OTHER_WORK, type Chart, type Label } from "./model";
 import { duration, exact, percent } from "../base/time";
-import { linkOf, type PathLink } from "./path";
+import { isDeciding, linkOf, type PathLink } from "./path";
 import { NO_ID, type Row, type View } from "./rows";
 import { fill, type Texts } from "./texts";
 
@@ -46,11 +46,24 @@ const stageLine = (stage: number, rank: string, texts: Texts): [string, string, 
   rank,
 ];
 
+/** "critical path of pipeline 1, the longest of 2". */
+function pathName(chart: Chart, op: number, texts: Texts): string {
+  const n = new Set(chart.ranks.map((r) => r.pipeline)).size;
+  const { pipeline } = chart.ranks[chart.rank[op]];
+  return n < 2
+    ? texts.onPath
+    : `${fill(texts.pathOf, pipeline)}${isDeciding(chart, op) ? fill(texts.longestOf, n) : ""}`;
+}
+
 /** What an op adds to the critical path, and what it waited for before. */
 function pathLines(chart: Chart, link: PathLink, texts: Texts): Details["lines"] {
   const share = link.wholeNs > 0 ? link.computing / link.wholeNs : 0;
   const lines: Details["lines"] = [
-    [texts.onPath, duration(link.computing), fill(texts.shareOfPath, percent(share))],
+    [
+      pathName(chart, link.op, texts),
+      duration(link.computing),
+      fill(texts.shareOfPath, percent(share)),
+    ],
   ];
   if (link.after >= 0 && link.waiting > 0) {
     const { stage } = chart.ranks[chart.rank[link.after]];
@@ -75,7 +88,7 @@ export function linkDetails(
     [...new Set(ranks.map(of))].join(" \u2192 ");
   return {
     title: names.join(" \u2192 "),
-    kind: texts.onPath,
+    kind: pathName(chart, op, texts),
     look,
     lines: [
       [

@@ -28,11 +28,35 @@ export function linksOf(chart: Chart, path: readonly number[], startNs: number):
   return out.reverse();
 }
 
+/** A step of a pipeline. */
+const partOf = (chart: Chart, op: number): string =>
+  `${chart.step[op]} ${chart.ranks[chart.rank[op]].pipeline}`;
+
+const deciding = new WeakMap<Chart, Set<number>>();
+
+/** Whether an op of a path is on the one of the pipeline that makes its step as long as it is; of several that take as long, the first. */
+export function isDeciding(chart: Chart, op: number): boolean {
+  let found = deciding.get(chart);
+  if (found === undefined) {
+    const longest = new Map<number, Chart["windows"][number]>();
+    for (const window of chart.windows) {
+      const now = longest.get(window.step);
+      if (now === undefined || window.end - window.start > now.end - now.start) {
+        longest.set(window.step, window);
+      }
+    }
+    const parts = new Set([...longest.values()].map((w) => `${w.step} ${w.pipeline}`));
+    found = new Set([...chart.path].filter((on) => parts.has(partOf(chart, on))));
+    deciding.set(chart, found);
+  }
+  return found.has(op);
+}
+
 /** The ops of each path, from its end to its start, by "step pipeline". */
 export function pathsOf(chart: Chart): Map<string, number[]> {
   const paths = new Map<string, number[]>();
   for (const op of chart.path) {
-    const key = `${chart.step[op]} ${chart.ranks[chart.rank[op]].pipeline}`;
+    const key = partOf(chart, op);
     (paths.get(key) ?? paths.set(key, []).get(key)!).push(op);
   }
   return paths;
@@ -81,10 +105,7 @@ export function piecesOf(
       before = -1;
       continue;
     }
-    const isNext =
-      before >= 0 &&
-      chart.step[before] === chart.step[op] &&
-      chart.ranks[chart.rank[before]].pipeline === chart.ranks[chart.rank[op]].pipeline;
+    const isNext = before >= 0 && partOf(chart, before) === partOf(chart, op);
     const last = pieces[pieces.length - 1];
     if (isNext) {
       pieces.push({ op: before, after: op, x0: last.x1, y0: last.y1, x1: place.to, y1: place.y });

@@ -87,7 +87,7 @@ export function drawOver(
       ctx.restore();
     }
   }
-  drawPipelinePath(ctx, scene, view, { line: state.palette.quiet });
+  drawPipelinePath(ctx, scene, view, { line: state.palette.quiet, longest: state.palette.ink });
   drawFlows(ctx, scene, view, state);
   drawBox(ctx, scene, view, state);
   if (scene.regions[0].bottom > 0) {

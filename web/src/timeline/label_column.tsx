@@ -2,6 +2,8 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Rank } from "../api/types";
 import { HEADER_PX, headId, nodeOfId, type Item } from "../model/lanes";
+import { list } from "../api/client";
+import { pipelineOf } from "../model/pipeline_rows";
 import { autoOffset, load, offsets } from "../model/session";
 import { layoutInput, marked, touchTree, tree } from "../model/tree";
 import { Icon } from "../panels/icons";
@@ -141,7 +143,7 @@ function Row({
         style={style}
         role="treeitem"
         aria-level={item.depth + 1}
-        title={item.kind === "outline" ? t("timeline.so-far") : undefined}
+        title={item.kind === "outline" ? t("timeline.so-far") : pipelineTitle(item)}
       >
         <span class="tl-twist" />
         <span class="tl-name">{item.label}</span>
@@ -420,6 +422,19 @@ function titleOf(item: Item): string {
   return node === undefined || node.lane < 0
     ? name
     : `${name}\n${t("timeline.slices", node.slices)}`;
+}
+
+/** The pipeline by its name, and whose it is. */
+function pipelineTitle(item: Item): string {
+  const found = item.rank === null ? null : pipelineOf(item.rank);
+  if (found === null) {
+    return "";
+  }
+  const of = found.rows.chart.ranks.filter((r) => r.pipeline === found.row.pipeline);
+  return [
+    item.label,
+    t("timeline.pipeline-of", found.row.pipeline, list(of.map((r) => r.rank))),
+  ].join("\n");
 }
 
 /** A browser scrolls names alone when one that is cut by the edge gets the focus: the lanes go with them. */

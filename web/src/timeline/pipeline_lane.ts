@@ -10,7 +10,14 @@ import type { Details } from "../pipeline/details";
 import { bubbleDetails, linkDetails, opDetails, otherDetails } from "../pipeline/details";
 import { CanvasGlyphs } from "../pipeline/glyphs";
 import { fit, LEVELS_FLAT } from "../pipeline/labels";
-import { pieceNear, pieceOver, piecesOf, tracePieces, type PathPiece } from "../pipeline/path";
+import {
+  isDeciding,
+  pieceNear,
+  pieceOver,
+  piecesOf,
+  tracePieces,
+  type PathPiece,
+} from "../pipeline/path";
 import { N_LOOKS, type Chart } from "../pipeline/model";
 import { colourOf } from "../pipeline/panels";
 import { Raster, textWidth, type Style } from "../pipeline/raster";
@@ -242,12 +249,13 @@ function topsOf(scene: Scene): Map<string, { item: Item; top: number }> {
   return found;
 }
 
-/** The critical path of each step and pipeline of all charts: along the foot of its ops, and from each to the next. CSS pixels. */
+/** The critical path of each step and pipeline of all charts: along the foot of its ops, and from each to the next. That of the pipeline
+ * which makes the step as long as it is stands out. CSS pixels. */
 export function drawPipelinePath(
   ctx: CanvasRenderingContext2D,
   scene: Scene,
   view: Viewport,
-  colours: { line: string },
+  colours: { line: string; longest: string },
 ): void {
   const tops = topsOf(scene);
   const list = scene.regions[1];
@@ -255,14 +263,23 @@ export function drawPipelinePath(
   ctx.beginPath();
   ctx.rect(0, list.top, scene.width, list.bottom - list.top);
   ctx.clip();
-  tracePieces(
-    ctx,
-    pipelineRows.get().flatMap((rows) => pathPieces(rows, tops, view)),
+  const pieces = pipelineRows.get().flatMap((rows) =>
+    pathPieces(rows, tops, view).map((piece) => ({
+      piece,
+      isLong: isDeciding(rows.chart, piece.op),
+    })),
   );
-  // Quiet: it crosses the lanes of the ranks in between.
-  ctx.strokeStyle = colours.line;
-  ctx.lineWidth = 1.5;
-  ctx.stroke();
+  for (const isLong of [false, true]) {
+    tracePieces(
+      ctx,
+      pieces.filter((p) => p.isLong === isLong).map((p) => p.piece),
+    );
+    // Quiet: it crosses the lanes of the ranks in between.
+    ctx.strokeStyle = isLong ? colours.longest : colours.line;
+    ctx.globalAlpha = isLong ? 1 : 0.5;
+    ctx.lineWidth = isLong ? 1.5 : 1;
+    ctx.stroke();
+  }
   ctx.restore();
 }
 

@@ -117,9 +117,9 @@ function pipelineTip(hit: PipelineHit | null) {
       <div>
         <b>{details.title}</b> <span class="quiet">{details.kind}</span>
       </div>
-      {details.lines.map(([name, value]) => (
+      {details.lines.map(([name, value, more]) => (
         <div key={name}>
-          <span class="quiet">{name}</span> {value}
+          <span class="quiet">{name}</span> {value} <span class="quiet">{more}</span>
         </div>
       ))}
       {movedLine(movedBy(hit!.rank))}
