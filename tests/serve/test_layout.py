@@ -69,6 +69,7 @@ class Layout(serving.Case):
         summary = s.get("/api/summary?moe_tp=%d" % (TP * DP) + query.replace("&order=", "&algorithm="))
         self.assertEqual(summary.status, 200, summary)
         places = summary.json()["places"]
+        self.assertEqual(summary.json()["world_size"], TP * DP * PP)
         self.assertEqual({p["rank"]: (p["tp"], p["dp"], p["pp"]) for p in places}, expected, order)
         self.assertEqual({p["rank"]: p["y"] for p in places}, {r: p[0] for r, p in stages.items()}, order)
 

@@ -670,6 +670,7 @@ const WORDS = {
   "summary.axis-box": ["group", "组"],
   "summary.computing-ratio": ["computing ratio", "计算占比"],
   "summary.communication-ratio": ["communication ratio", "通信占比"],
+  "summary.not-judged": ["The capture holds only a part of what happened: by how much ranks differ is not judged.", "采集数据只含实际发生事件的一部分：不判断各 rank 的差异。"],
   "summary.even": ["Computing, exposed communication and free time differ over the ranks by no more than 5 % of a step.", "各 rank 的计算、未掩盖通信与空闲时间差异不超过 step 的 5 %。"],
   "summary.spread": ["{0} differs over the ranks by {1}, {2} % of a step: least on rank {3}, most on rank {4}.", "{0}在各 rank 间相差 {1}，占 step 的 {2} %：rank {3} 最少，rank {4} 最多。"],
   "summary.table": ["Time of steps by rank and stage", "各 rank 与阶段的 step 时间"],

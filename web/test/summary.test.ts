@@ -1,10 +1,12 @@
 /** The Summary page: what steps are made of, of the tables that say it; and the short form of findings. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Table } from "../src/api/types";
+import type { Rank, Table } from "../src/api/types";
 import { leadOf, shortName } from "../src/pages/findings_model";
 import { confusions } from "../src/base/colour_vision";
 import { seriesOf } from "../src/pages/summary_bars";
+import { isThinned } from "../src/model/notes";
+import { start } from "../src/pages/parallel_form";
 import { endToEnd, entriesOf } from "../src/pages/summary_model";
 
 const table = (name: string, columns: Table["columns"], rows: Table["rows"]): Table => ({
@@ -121,4 +123,25 @@ test("a long name keeps its beginning and its end", () => {
   assert.equal(shortName("hcom_send", 12), "hcom_send");
   assert.equal(shortName("hcom_receive__875_32_1", 12), "hcom_r\u2026_32_1");
   assert.equal(shortName("hcom_receive__875_32_1", 12).length, 12);
+});
+
+test("the form of sizes begins with ones that make the whole job, captured or not", () => {
+  assert.deepEqual(start(null, "megatron", {}, 128).sizes, {
+    pp: 1,
+    tp: 1,
+    cp: 1,
+    ep: 1,
+    moetp: 1,
+    dp: 128,
+  });
+  assert.equal(start(null, "megatron", { pp: 4, tp: 2 }, 128).sizes.dp, 16);
+  assert.equal(start(null, "megatron", { dp: 3 }, 128).sizes.dp, 3, "what the capture says");
+});
+
+test("of ranks that are thinned out nobody says how they compare", () => {
+  const rank = {
+    oddities: [{ id: "thinned", severity: "loss", text: "", n: 1 }],
+  } as unknown as Rank;
+  assert.equal(isThinned(rank), true);
+  assert.equal(isThinned({} as Rank), false);
 });

@@ -281,6 +281,7 @@ static void answer_summary_reply(const ps_request *q, ps_reply *r) {
     } else {
         ps_json_null(j);
     }
+    ps_json_key_int(j, "world_size", a.world_size);
     put_layouts(j);
     put_problems(j, problems, n);
     if (n == 0 && !put_summary_reply_places(q, &a, j)) {

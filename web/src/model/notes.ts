@@ -3,6 +3,10 @@ import type { Rank, Session } from "../api/types";
 import { t } from "../words";
 import { openCaptures, shortNames } from "./captures";
 
+/** Most of what its profiler numbered is not in the capture. */
+export const isThinned = (rank: Rank): boolean =>
+  (rank.oddities ?? []).some((oddity) => oddity.id === "thinned");
+
 export interface Missing {
   part: string;
   what: string;

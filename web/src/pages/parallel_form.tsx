@@ -47,7 +47,8 @@ const faultsOf = (checked: Checked, nRanks: number): string[] =>
     return isWord(word) ? t(word, nRanks) : text;
   });
 
-function start(
+/** `nRanks`: of the job. */
+export function start(
   setup: Setup | null,
   algorithm: Algorithm,
   carried: Partial<Sizes>,
@@ -63,25 +64,32 @@ export function ParallelForm({
   own,
   carried,
   nRanks,
+  worldSize,
   onGenerate,
 }: {
   setup: Setup | null;
   own: Algorithm;
   carried: Partial<Sizes>;
+  /** Of the capture, and of the job: 0 where it does not say. */
   nRanks: number;
+  worldSize: number;
   onGenerate: (setup: Setup | null) => void;
 }) {
-  const [draft, setDraft] = useState(start(setup, own, carried, nRanks));
+  const begin = (): Setup => start(setup, own, carried, Math.max(nRanks, worldSize));
+  const [draft, setDraft] = useState(begin);
+  /** A form that nobody touched says nothing of faults. */
+  const [isTouched, setTouched] = useState(false);
   const [asks, setAsks] = useState(false);
   useEffect(
-    () => setDraft(start(setup, own, carried, nRanks)),
-    [setup, own, JSON.stringify(carried), nRanks],
+    () => (setDraft(begin()), setTouched(false)),
+    [setup, own, JSON.stringify(carried), nRanks, worldSize],
   );
   const { algorithm, sizes } = draft;
   const checked = useReply(JSON.stringify(draft), (signal) =>
     get<Checked>("summary", placeParams(draft), signal),
   );
   const faults = checked.data === null ? [] : faultsOf(checked.data, nRanks);
+  const told = isTouched ? faults : [];
   const isUsable = !checked.isLoading && checked.data !== null && faults.length === 0;
   const isCarried = Object.keys(carried).length > 0;
   const differs = (Object.keys(carried) as (keyof Sizes)[]).filter(
@@ -108,6 +116,7 @@ export function ParallelForm({
       class="card"
       onSubmit={(e) => {
         e.preventDefault();
+        setTouched(true);
         if (isUsable) {
           generate();
         }
@@ -118,7 +127,7 @@ export function ParallelForm({
           label={t("parallel.algorithm")}
           value={algorithm}
           options={ALGORITHMS.map((a) => [a, t(`algorithm.${a}`)] as const)}
-          onChange={(next) => setDraft({ ...draft, algorithm: next })}
+          onChange={(next) => (setTouched(true), setDraft({ ...draft, algorithm: next }))}
         />
         {fields.map((name) => (
           <NumberField
@@ -127,14 +136,15 @@ export function ParallelForm({
             value={sizes[name]}
             least={1}
             most={LARGEST}
-            isWrong={faults.length > 0 && name !== "moetp"}
+            isWrong={told.length > 0 && name !== "moetp"}
             onChange={(value) => (
               setAsks(false),
+              setTouched(true),
               setDraft({ ...draft, sizes: { ...sizes, [name]: value } })
             )}
           />
         ))}
-        <button type="submit" class="primary" disabled={!isUsable}>
+        <button type="submit" class="primary" disabled={isTouched && !isUsable}>
           {t(asks ? "parallel.sure" : "parallel.generate")}
         </button>
         {setup !== null && (
@@ -143,7 +153,7 @@ export function ParallelForm({
           </button>
         )}
       </div>
-      {faults.map((fault) => (
+      {told.map((fault) => (
         <p class="bad" role="alert">
           {fault}
         </p>

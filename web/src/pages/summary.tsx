@@ -59,6 +59,7 @@ export function SummaryPage() {
     arranged: await get<{
       algorithm: Algorithm;
       collected: Record<string, number> | null;
+      world_size: number;
       places?: (Omit<Spot, "rank"> & { rank: number })[];
       groups?: Groups;
     }>("summary", placing, signal),
@@ -114,6 +115,7 @@ export function SummaryPage() {
           }
           own={reply.data.arranged.algorithm}
           carried={carried}
+          worldSize={reply.data.arranged.world_size}
           places={places}
           spots={spots}
           groups={reply.data.arranged.groups ?? {}}

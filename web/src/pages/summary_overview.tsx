@@ -4,6 +4,7 @@ import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { firstCapture } from "../model/captures";
+import { isThinned } from "../model/notes";
 import { ranks, session } from "../model/session";
 import { Segments, Select, useRank } from "../panels/form";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
@@ -50,6 +51,8 @@ interface OverviewProps {
   base: BaseSteps | null;
   own: Algorithm;
   carried: ReturnType<typeof sizesOf>;
+  /** Of the job, captured or not; 0: not known. */
+  worldSize: number;
   places: Places;
   /** null: nobody knows where the ranks stand. */
   spots: Spot[] | null;
@@ -75,11 +78,17 @@ export function Overview(p: OverviewProps) {
         own={own}
         carried={carried}
         nRanks={shown.nRanks}
+        worldSize={p.worldSize}
         onGenerate={(made) => change({ setup: made })}
       />
       <Controls shown={shown} />
       {nComparable(shown.inStage) > 1 && (
-        <Spreads step={shown.step} stage={now.stage} setup={setup} />
+        <Spreads
+          step={shown.step}
+          stage={now.stage}
+          setup={setup}
+          isThinned={known.some(isThinned)}
+        />
       )}
       {(steps.notes ?? []).map((note) => (
         <p class="quiet">{note}</p>
@@ -289,7 +298,12 @@ interface SpreadsProps {
   setup: Setup | null;
 }
 
-function Spreads({ step, stage, setup }: SpreadsProps) {
+/** Nobody knows how ranks compare of which parts were not recorded: the findings say so, too. */
+function Spreads({ isThinned, ...of }: SpreadsProps & { isThinned: boolean }) {
+  return isThinned ? <p class="quiet">{t("summary.not-judged")}</p> : <Judged {...of} />;
+}
+
+function Judged({ step, stage, setup }: SpreadsProps) {
   const params = {
     name: "spread",
     ...(step === null ? {} : { step }),
