@@ -25,13 +25,28 @@ typedef struct served {
     const ps_literal *json; /* of the reply */
 } served;
 
-/* 1F1B, 4 x 8, two pipelines, two steps; stage 2 takes half as long again. */
-static int set_up(void **state) {
+static int set_up_job(void **state, const ps_ascend_profile_opts *opts) {
     served *s = calloc(1, sizeof *s);
     assert_non_null(s);
     place_make(&s->place);
     const char *dir = place_path(&s->place, "job");
-    ps_ascend_profile_opts opts = {
+    ps_ascend_profile_counts counts;
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_ascend_profile_write(dir, opts, &counts, &err), PS_OK);
+    const char *paths[] = {dir};
+    ps_store_opts store = {.n_threads = 1};
+    s->store = ps_store_new(paths, 1, &store, &err);
+    assert_non_null(s->store);
+    s->cache = ps_cache_new((size_t)64 << 20);
+    assert_non_null(s->cache);
+    ps_reply_init(&s->reply);
+    *state = s;
+    return 0;
+}
+
+/* 1F1B, 4 x 8, two pipelines, two steps; stage 2 takes half as long again. */
+static int set_up(void **state) {
+    const ps_ascend_profile_opts opts = {
         .schedule = ps_schedule_find("1f1b"),
         .params = {.n_stages = 4, .n_microbatches = 8},
         .times = {10000000, 20000000, 10000000, 30000000, 0},
@@ -43,18 +58,25 @@ static int set_up(void **state) {
         .slow_per_mille = 1500,
         .seed = 1,
     };
-    ps_ascend_profile_counts counts;
-    ps_err err = PS_ERR_INIT;
-    assert_int_equal(ps_ascend_profile_write(dir, &opts, &counts, &err), PS_OK);
-    const char *paths[] = {dir};
-    ps_store_opts store = {.n_threads = 1};
-    s->store = ps_store_new(paths, 1, &store, &err);
-    assert_non_null(s->store);
-    s->cache = ps_cache_new((size_t)64 << 20);
-    assert_non_null(s->cache);
-    ps_reply_init(&s->reply);
-    *state = s;
-    return 0;
+    return set_up_job(state, &opts);
+}
+
+/* DualPipeV, 4 x 10, three steps whose ops differ by up to a fifth. */
+static int set_up_uneven(void **state) {
+    const ps_ascend_profile_opts opts = {
+        .schedule = ps_schedule_find("dualpipev"),
+        .params = {.n_stages = 4, .n_microbatches = 10},
+        .times = {10000000, 20000000, 10000000, 26000000, 0},
+        .n_steps = 3,
+        .tp = 1,
+        .cp = 1,
+        .dp = 1,
+        .slow_stage = 2,
+        .slow_per_mille = 1300,
+        .jitter_pct = 20,
+        .seed = 1,
+    };
+    return set_up_job(state, &opts);
 }
 
 static int tear_down(void **state) {
@@ -401,6 +423,25 @@ static int64_t int_cell(const ps_literal *table, size_t row, const char *column)
     return v;
 }
 
+/* The theory of the schedule that ran is what the tables of the chart call ideal: one figure, whatever step it is asked from. */
+static void test_theory_is_the_ideal(void **state) {
+    served *s = *state;
+    assert_int_equal(get_chart(s, "cluster=0"), 200);
+    const ps_literal *steps = table_called(s, "PipelineStep");
+    double ideal = atof(cell_of(steps, 0, "ideal")->begin);
+    assert_true(ideal > 5 && ideal < 20);
+    for (int step = 1; step <= 3; step++) {
+        char body[128];
+        (void)snprintf(body, sizeof body,
+                       "{\"schedule\":\"dualpipev\",\"from\":{\"step\":%d,\"pipeline\":0},"
+                       "\"balanced\":true}",
+                       step);
+        assert_int_equal(simulate(s, body), 200);
+        double theory = 100 * atof(ps_literal_get(s->json, "bubble")->begin);
+        assert_true(theory > ideal - 0.001 && theory < ideal + 0.001);
+    }
+}
+
 /* The slow stage is the cause, and the step without it is the same in the list of repairs and as the answer to the question. */
 static void test_whatif(void **state) {
     served *s = *state;
@@ -478,6 +519,7 @@ int main(void) {
         cmocka_unit_test(test_simulate_abandoned),
         cmocka_unit_test(test_simulate_durations),
         cmocka_unit_test(test_simulate_measured),
+        cmocka_unit_test_setup_teardown(test_theory_is_the_ideal, set_up_uneven, tear_down),
         cmocka_unit_test(test_simulate_every_schedule),
         cmocka_unit_test(test_simulate_refused),
         cmocka_unit_test(test_whatif),

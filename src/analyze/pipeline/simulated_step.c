@@ -64,11 +64,13 @@ static int32_t pieces_of_stage(const ps_sim_plan *plan) {
     return ps_schedule_chunks(plan->schedule, &plan->params) / chains;
 }
 
+/* Balanced is the schedule's own theory, one for the job: of all steps and pipelines, as ps_ideal_bubble() and ps_theory_chart() take them. */
 static ps_code take_measured_times(const ps_simulated_ask *a, ps_simulated_step *s,
                                    const ps_recognised *r, ps_err *err) {
     ps_measured_times m = {0};
     int32_t n_stages = a->params.n_stages;
-    ps_code code = ps_measure_times(a->measured, r, a->step, a->pipeline, &m, err);
+    ps_code code = ps_measure_times(a->measured, r, a->balanced ? PS_FIRST_STEP : a->step,
+                                    a->balanced ? -1 : a->pipeline, &m, err);
     if (code == PS_OK && a->balanced) {
         ps_measured_times_balance(&m);
     }

@@ -31,7 +31,7 @@ typedef struct ps_simulated_ask {
     const ps_chart *measured;    /* its durations, and what is not asked for; or NULL */
     int64_t step;                /* of it */
     int32_t pipeline;            /* of it */
-    bool balanced;               /* all stages as fast as their mean, no latency */
+    bool balanced;               /* all stages as fast as their mean over all steps, no latency */
     ps_op_times given;           /* means over the stages; PS_SIMULATED_NOT_GIVEN */
     int64_t p2p_ns;              /* PS_SIMULATED_NOT_GIVEN */
     const char *durations;       /* lines of stage, kind and ns (schedule/durations.h), or NULL */
