@@ -274,6 +274,7 @@ static const struct {
     {"memcpy", 6, -409},
     {"memcpy_details", 36, -409},
     {"kernel_details", 108, -409},
+    {"kernel_figures", 36, -409},
     {"kernel_launch", 72, -409},
     {"frequency", -409, -409},
     {"advice", 2, 2},

@@ -340,6 +340,8 @@ static void kernels_by_hand(void **state) {
                    "cast_kernel|Cast|AI_VECTOR_CORE|150|100|0|8|-|-\n"
                    "hcom_allReduce__001_0_1|hcom_allReduce_|-|220|180|0|-|-|-\n"
                    "mm_kernel|MatMulV2|AI_CORE|450|50|50|7|-|-\n");
+    expect_columns(t, (ask){.name = "kernel_figures"}, "slice,name,figure,value,text",
+                   "7|mm_kernel|aic_total_cycles|77|-\n");
     expect_columns(t, (ask){.name = "operator_details", .from_ns = 440, .to_ns = 451}, "name,wait",
                    "mm_kernel|50\n");
     ps_trace_free(t);

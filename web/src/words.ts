@@ -1279,7 +1279,7 @@ const partWord = (cell: string): string =>
 const VIEWS: Record<string, string> = {
   overall: "总体指标", leaf: "总体指标某项的切片", framework_sum: "框架算子汇总", python_sum: "Python 函数汇总", call_sum: "驱动与运行时调用汇总",
   device_sum: "设备任务汇总", communication_sum: "通信算子汇总", overlap_sum: "重叠分析汇总", calls: "调用树", memcpy: "内存拷贝汇总", memcpy_details: "内存拷贝明细",
-  kernel_details: "核函数明细", kernel_launch: "核函数端到端耗时", frequency: "频率", advice: "建议", operator_types: "计算算子（按类型）",
+  kernel_details: "核函数明细", kernel_figures: "核函数内部测量值", kernel_launch: "核函数端到端耗时", frequency: "频率", advice: "建议", operator_types: "计算算子（按类型）",
   operator_names: "计算算子（按名称）", operator_shapes: "计算算子（按名称与输入形状）", operator_cores: "计算（按加速核）", communication_names: "通信算子",
   communication_types: "通信算子（按类型）", operator_details: "算子明细", communication_operators: "通信算子明细", memory_curve: "内存曲线",
   memory_operators: "算子内存", memory_names: "算子内存（按名称）", memory_components: "组件内存峰值", base_info: "基本信息", overview: "各 rank 单步时间", spread: "各 rank 差异",
