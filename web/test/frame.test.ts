@@ -1,5 +1,5 @@
 /** What the frame and the tables do without a document. */
-import { captureFacts } from "../src/pages/capture_facts";
+import { captureFacts, hostsOf } from "../src/pages/capture_facts";
 import { choice, loaded, wantedWindow, writeState } from "../src/pages/pipeline_state";
 import { chartOf } from "./helpers";
 import assert from "node:assert/strict";
@@ -807,6 +807,10 @@ test("what was read is told as of what was read, and time between captures is in
   ]);
   assert.equal(facts.covered, 5_000_000_000n);
   assert.deepEqual([facts.ready, facts.hosts, facts.slices, facts.start], [3, 2, 6, 0n]);
+  // Files of all ranks tell of a third host; where they tell nothing, the two are those of what was read.
+  assert.deepEqual(hostsOf(3, facts, 8), { n: 3, isOfAll: true });
+  assert.deepEqual(hostsOf(null, facts, 8), { n: 2, isOfAll: false });
+  assert.deepEqual(hostsOf(null, facts, 3), { n: 2, isOfAll: true });
 });
 
 test("what the address says of the pipeline holds for a chart that the timeline has loaded before", () => {

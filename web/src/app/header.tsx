@@ -93,7 +93,7 @@ function IconButton({
 /** Captures that have a count of their own in the line; of more there is but the number on hover. */
 const COUNTED_APART = 2;
 
-/** "8 of 8 ranks"; of several captures "8 + 3 of 8 ranks", in their order. */
+/** "8 of 8 ranks", "16 of 64 ranks read"; of several captures "8 + 3 of 8 ranks", in their order. */
 function ranksOf(each: readonly Loading[]): string {
   const total = each.reduce((sum, c) => [sum[0] + c.ready, sum[1] + c.n], [0, 0]);
   return each.length > 1 && each.length <= COUNTED_APART
@@ -101,7 +101,7 @@ function ranksOf(each: readonly Loading[]): string {
         "frame.ranks-each",
         each.map((c) => (c.ready === c.n ? String(c.n) : t("frame.of", c.ready, c.n))).join(" + "),
       )
-    : t("frame.ranks", ...total);
+    : t(total[0] < total[1] ? "frame.ranks-read" : "frame.ranks", ...total);
 }
 
 function Opened() {
@@ -138,6 +138,7 @@ function Opened() {
         class="flat chip"
         title={[
           t("command.capture"),
+          ...(loading.ready < loading.n ? [t("frame.ranks-what")] : []),
           ...(each.length > 1 ? each.map((c) => `${c.name}: ${ranksOf([c])}`) : []),
         ].join("\n")}
         onClick={() => over.set("capture")}

@@ -12,6 +12,17 @@ export interface CaptureFacts {
   slices: number;
 }
 
+/** How many hosts the job has: as the files of all ranks say (null: they do not), else as far as the ranks that are read do. */
+export function hostsOf(
+  told: number | null,
+  facts: CaptureFacts,
+  nRanks: number,
+): { n: number; isOfAll: boolean } {
+  return told !== null && told >= facts.hosts
+    ? { n: told, isOfAll: true }
+    : { n: facts.hosts, isOfAll: facts.ready >= nRanks };
+}
+
 /** The length of the union of spans. */
 export function coveredBy(spans: readonly (readonly [bigint, bigint])[]): bigint {
   const sorted = [...spans].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

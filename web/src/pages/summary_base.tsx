@@ -5,7 +5,7 @@ import { bytesText, grouped } from "../base/format";
 import { duration } from "../base/time";
 import { ranks, session } from "../model/session";
 import { dateLocale, t, type Word } from "../words";
-import { captureFacts } from "./capture_facts";
+import { captureFacts, hostsOf } from "./capture_facts";
 import { choicesOf, reader, useReply, wholeTable } from "./data";
 
 function Fact({ name, value }: { name: Word; value: string }) {
@@ -23,20 +23,27 @@ export function BaseInfo({ own, steps }: { own: number; steps: Table | null }) {
   const opened = useAtom(session)!;
   const facts = captureFacts(known);
   const marks = known.find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
-  const info = useReply(`base ${facts.ready}`, (signal) =>
-    wholeTable("view", { name: "base_info" }, null, signal),
+  const info = useReply(`base ${own} ${facts.ready}`, (signal) =>
+    wholeTable("view", { name: "base_info", cluster: own }, null, signal),
   ).data;
-  const size =
-    info === null
-      ? 0
-      : Number(info.rows.find((row) => reader(info, "name")(row) === "data size")?.[1] ?? 0);
+  const told = (name: string): number | null => {
+    const row = info?.rows.find((one) => reader(info, "name")(one) === name);
+    return row === undefined ? null : Number(row[1] ?? 0);
+  };
+  const size = told("data size") ?? 0;
+  const hosts = hostsOf(told("hosts"), facts, known.length);
   // What only ranks in memory tell is said of these, never of the job.
   const ofRead = (value: string): string =>
     facts.ready < known.length ? t("summary.of-read", value, facts.ready) : value;
   return (
     <dl class="facts">
       <Fact name="summary.ranks" value={grouped(String(known.length))} />
-      {facts.hosts > 1 && <Fact name="summary.hosts" value={ofRead(String(facts.hosts))} />}
+      {hosts.n > 1 && (
+        <Fact
+          name="summary.hosts"
+          value={hosts.isOfAll ? String(hosts.n) : ofRead(String(hosts.n))}
+        />
+      )}
       <Fact
         name="summary.steps"
         value={String(
