@@ -171,7 +171,33 @@ typedef struct told_findings {
     size_t first;                 /* the finding of that */
     size_t detail;                /* of the first, or a way round it */
     size_t kernels;
+    const ps_report
+        *causes_follow; /* all its causes are told behind the next finding; NULL: none is */
 } told_findings;
+
+/* The finding of the same cause, SIZE_MAX: none. */
+static size_t finding_of_cause(const ps_findings *all, const ps_whatif_cause *c) {
+    for (size_t i = 0; i < all->n; i++) {
+        const ps_finding *f = &all->all[i];
+        bool is_rank = f->rule == PS_RULE_SLOW_RANK && c->rank >= 0 && f->rank == c->rank;
+        bool is_stage = f->rule == PS_RULE_STAGE_IMBALANCE && c->rank < 0 && c->stage >= 0 &&
+                        f->stage == c->stage;
+        if (is_rank || is_stage) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Whether a cause that whatif knows is that of the finding: what is said of the cause says the finding, too. */
+static bool is_of_cause(const ps_report *report, size_t finding) {
+    size_t i = 0;
+    while (i < report->replay.n_causes &&
+           finding_of_cause(&report->findings, &report->replay.causes[i]) != finding) {
+        i++;
+    }
+    return i < report->replay.n_causes;
+}
 
 /* The next largest, but for those that were told. The ends of a step are a place, and no more than the first where
  * that has them, too. */
@@ -181,6 +207,9 @@ static void add_next(sentence *s, const ps_findings *all, const told_findings *t
         const ps_finding *f = &all->all[i];
         bool is_judged = i == told->first || i == told->detail || i == told->kernels ||
                          (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
+        if (!is_judged && told->causes_follow != NULL && is_of_cause(told->causes_follow, i)) {
+            return;
+        }
         if (!is_judged) {
             add_text(s,
                      PS_SAY(lang, " Next: %s, at most %s (finding %zu)",
@@ -231,25 +260,12 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
                       : "");
     add_absorbed(s, f);
     add_text(s, PS_SAY(lang, ".", "。"));
-    const told_findings told = {.detail = add_detail(s, report), .kernels = SIZE_MAX};
+    const told_findings told = {
+        .detail = add_detail(s, report), .kernels = SIZE_MAX, .causes_follow = report};
     add_next(s, &report->findings, &told);
 }
 
 /* --- what whatif answers ----------------------------------------------------------------------------------------------- */
-
-/* The finding of the same cause, SIZE_MAX: none. */
-static size_t finding_of_cause(const ps_findings *all, const ps_whatif_cause *c) {
-    for (size_t i = 0; i < all->n; i++) {
-        const ps_finding *f = &all->all[i];
-        bool is_rank = f->rule == PS_RULE_SLOW_RANK && c->rank >= 0 && f->rank == c->rank;
-        bool is_stage = f->rule == PS_RULE_STAGE_IMBALANCE && c->rank < 0 && c->stage >= 0 &&
-                        f->stage == c->stage;
-        if (is_rank || is_stage) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
 
 /* Of the rank whose ops the cause is about: its kernels are what is slow. SIZE_MAX: nothing says so. */
 static size_t kernels_of_cause(const ps_findings *all, const ps_whatif_cause *c) {
