@@ -102,6 +102,14 @@ static ps_code fail_without_passes(const ps_map_input *in, ps_err *err) {
             "至少运行一个 step",
             n);
     }
+    if (n == 0) {
+        return ps_fail_said(
+            err, PS_NOTHING,
+            "no mstx marks, so nothing says what is a forward and what a backward: set ranges "
+            "on a stream and record with mstx (docs/marks.md, docs/recording.md)",
+            "没有 mstx 打点，无从得知前向与反向：请在 stream 上设置 range 并开启 mstx 采集（docs/marks.md、"
+            "docs/recording.md）");
+    }
     return ps_fail_said(
         err, PS_NOTHING,
         "no forward or backward mark with a device side among %zu mstx marks: give the ranges a "
