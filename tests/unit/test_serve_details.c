@@ -199,7 +199,7 @@ static void flows(void **state) {
                         "{\"kinds\":[[\"MsTx\",1],[\"ac2g\",2]]}");
     const char *text = ask(&a, "/api/flows/of?rank=r0&slice=%u", find(&a, "matmul", 200));
     assert_int_equal(count_in(text, "\"kind\":\"ac2g\""), 1);
-    expect_in(text, "\"collective\":null,\"more\":false,\"left_out\":0}");
+    expect_in(text, "\"collective\":null,\"own\":null,\"more\":false,\"left_out\":0}");
     text = ask(&a, "/api/flows/window?rank=r0&kind=ac2g");
     expect_in(text, "{\"total\":2,\"flows\":[[2,");
     text = ask(&a, "/api/flows/window?rank=r0&kind=ac2g&from=20&to=500");

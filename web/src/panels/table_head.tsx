@@ -111,7 +111,7 @@ function HeadCell({
   );
 }
 
-/** Typed text takes effect after a breath, or with Enter. */
+/** Typed text takes effect after a breath, or with Enter. Letters that were typed meanwhile stay when it has. */
 function Filter({
   column,
   word,
@@ -127,11 +127,18 @@ function Filter({
 }) {
   const [typed, setTyped] = useState(text);
   const timer = useRef(0);
-  useEffect(() => setTyped(text), [text]);
+  const own = useRef(text);
+  useEffect(() => {
+    if (text !== own.current) {
+      own.current = text;
+      setTyped(text);
+    }
+  }, [text]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const put = (value: string): void => {
     clearTimeout(timer.current);
     if (value !== text) {
+      own.current = value;
       set(value);
     }
   };
