@@ -1,9 +1,10 @@
 /** The headers of a table: names with units, order, filters, and the edges that make columns wider. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { followDrag } from "../base/pointer";
 import { t } from "../words";
 import { Icon } from "./icons";
 import type { Column, Query } from "./table_model";
+import { useTyped } from "./typed";
 
 export interface TableHeadProps {
   columns: Column[];
@@ -125,20 +126,13 @@ function Filter({
   isWrong: boolean;
   set: (text: string) => void;
 }) {
-  const [typed, setTyped] = useState(text);
+  const typed = useTyped(text);
   const timer = useRef(0);
-  const own = useRef(text);
-  useEffect(() => {
-    if (text !== own.current) {
-      own.current = text;
-      setTyped(text);
-    }
-  }, [text]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const put = (value: string): void => {
     clearTimeout(timer.current);
     if (value !== text) {
-      own.current = value;
+      typed.took(value);
       set(value);
     }
   };
@@ -150,10 +144,10 @@ function Filter({
       title={column.isNumber ? t("table.filter-number", column.shown.unit) : t("table.filter-text")}
       placeholder={column.isNumber ? "a..b, >a" : "…"}
       spellcheck={false}
-      value={typed}
+      value={typed.text}
       onInput={(e) => {
         const { value } = e.currentTarget;
-        setTyped(value);
+        typed.type(value);
         clearTimeout(timer.current);
         timer.current = setTimeout(() => put(value), 250) as unknown as number;
       }}

@@ -33,6 +33,7 @@ import { language, rankWord, t } from "../words";
 import { Choices, type Choice } from "./choices";
 import { Menu } from "./dialog";
 import { Icon } from "./icons";
+import { useTyped } from "./typed";
 
 const DELAY_MS = 250;
 
@@ -45,10 +46,9 @@ function Search() {
   const locked = useAtom(boxLocked);
   const [opened, known] = [useAtom(session), useAtom(ranks)];
   const captures = found === null ? null : foundByCapture(found, opened, known);
-  const [text, setText] = useState(q.text);
+  const { text, type, took } = useTyped(q.text);
   const field = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
-  useEffect(() => setText(q.text), [q]);
   useEffect(
     () =>
       register([
@@ -84,9 +84,13 @@ function Search() {
       void search(query.get());
     }
   }, [locked]);
+  const begin = (next: Query): Promise<void> => {
+    took(next.text);
+    return search(next);
+  };
   const later = (next: Query): void => {
     clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => void search(next), DELAY_MS);
+    timer.current = window.setTimeout(() => void begin(next), DELAY_MS);
   };
   const toggle = (name: "matchCase" | "word" | "regex" | "args", sign: string) => (
     <button
@@ -95,7 +99,7 @@ function Search() {
       aria-pressed={q[name]}
       title={t(`search.${name}`)}
       aria-label={t(`search.${name}`)}
-      onClick={() => void search({ ...q, text, [name]: !q[name] })}
+      onClick={() => void begin({ ...q, text, [name]: !q[name] })}
     >
       {sign}
     </button>
@@ -111,14 +115,14 @@ function Search() {
         aria-invalid={wrong !== null}
         title={wrong ?? undefined}
         onInput={(e) => {
-          setText(e.currentTarget.value);
+          type(e.currentTarget.value);
           later({ ...q, text: e.currentTarget.value });
         }}
         onKeyDown={(e) => {
           if (e.key === "Enter") {
             clearTimeout(timer.current);
             const go = (): Promise<void> => step(e.shiftKey ? "previous" : "next", viewport.from);
-            void (query.get().text === text ? go() : search({ ...q, text }).then(go));
+            void (query.get().text === text ? go() : begin({ ...q, text }).then(go));
           }
         }}
       />
