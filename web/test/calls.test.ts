@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Table } from "../src/api/types";
-import { flameOf, foundIn, stepFrom, timeFound, timeOf } from "../src/model/flame";
+import { flameOf, focusFor, foundIn, stepFrom, timeFound, timeOf } from "../src/model/flame";
 import {
   callsOf,
   longestBelow,
@@ -55,6 +55,15 @@ test("from the bottom the time is that of the name itself, and none of its calle
     turned.map((node) => node.self === null),
     turned.map((node) => node.depth > 1),
   );
+});
+
+test("what is chosen beside the picture is brought to where it is seen", () => {
+  const at = (name: string): number => nodes.findIndex((n) => n.name === name);
+  assert.equal(focusFor(nodes, 0, at("b"), "host"), 0, "it is seen already");
+  assert.equal(focusFor(nodes, at("a"), at("b"), "host"), at("a"), "and so it is from there");
+  assert.equal(focusFor(nodes, at("a"), at("d"), "host"), 0, "what lies beside the focus");
+  assert.equal(focusFor(nodes, 0, at("aa"), "host"), at("aa"), "too thin in all that is above it");
+  assert.equal(focusFor(nodes, at("a"), at("k"), "host"), at("a"), "it has no such time");
 });
 
 void test("the table as a tree", () => {

@@ -644,6 +644,12 @@ for (const [look, locale] of [
   await page.keyboard.press("Enter");
   await dialog.locator("li").waitFor();
   await shot(page, "views.png");
+  await dialog.getByRole("button", { name: "Copy the address" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(
+    copied.startsWith(base) && copied.includes("tab=timeline") && !copied.includes(TOKEN),
+    copied,
+  );
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     dialog.getByRole("button", { name: "Save all as a file" }).click(),

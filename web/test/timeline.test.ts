@@ -46,6 +46,25 @@ import { previewRow, previewSpan, Scene, stuckRank, type Region } from "../src/t
 
 const HOUR = 3600e9;
 
+test("what is shown first may be a part; Fit shows everything, and that stays so", () => {
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 1000, { from: 300, to: 500 });
+  assert.ok(view.from > 290 && view.to < 510);
+  view.resize(500);
+  assert.ok(view.from > 290 && view.to < 510);
+  assert.equal(view.isChosen || view.isAllChosen, false, "the address says nothing of it");
+  view.fit();
+  assert.ok(view.isFit && view.isAllChosen);
+  view.setExtent(0, 1001, { from: 300, to: 500 });
+  assert.ok(view.isFit);
+  view.home();
+  assert.equal(view.isFit, false);
+  view.setExtent(0, 1000);
+  assert.ok(view.isFit, "no part: everything");
+  assert.equal(view.isAllChosen, false);
+});
+
 test("a window of 1 ns is exact a hundred hours from the origin", () => {
   const view = new Viewport();
   view.resize(1000);

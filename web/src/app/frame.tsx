@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import { isDark, look } from "../model/look";
 import { connection, loadAll, ranks, session, tab, TABS, type Tab } from "../model/session";
-import { fail, notify } from "../model/notices";
+import { fail } from "../model/notices";
 import { CallsPage } from "../pages/calls";
 import { CommunicationPage } from "../pages/communication";
 import { ComparePage } from "../pages/compare";
@@ -18,6 +18,7 @@ import { TimelinePage } from "../pages/timeline";
 import { WhatIfPage } from "../pages/whatif";
 import { Empty } from "../panels/empty";
 import { language, t } from "../words";
+import { copyAddress } from "./copy";
 import { CaptureDialog, NotesDialog } from "./capture";
 import { register } from "../model/commands";
 import { openCaptures } from "../model/captures";
@@ -49,15 +50,6 @@ const PAGES: Record<Tab, () => ComponentChild> = {
 
 /** What is seen changes each time, also where the system chose it. */
 const nextLook = (): void => look.set(isDark.get() ? "light" : "dark");
-
-async function copyAddress(): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(addressNow());
-    notify("info", t("frame.address-copied"));
-  } catch (error) {
-    fail(error);
-  }
-}
 
 function registerCommands(): () => void {
   return register([
@@ -102,7 +94,7 @@ function registerCommands(): () => void {
       id: "frame.copy-address",
       word: "command.copy-address",
       keys: [],
-      run: () => void copyAddress(),
+      run: () => void copyAddress(addressNow()),
     },
   ]);
 }

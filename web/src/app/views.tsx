@@ -5,7 +5,7 @@ import { captureIds } from "../model/captures";
 import { saveAs } from "../model/exports";
 import { fail, notify } from "../model/notices";
 import { ranks, tab, TABS } from "../model/session";
-import { parseHash } from "../model/url_state";
+import { addressOf, parseHash } from "../model/url_state";
 import {
   addViews,
   changeView,
@@ -23,6 +23,7 @@ import {
 import { Dialog } from "../panels/dialog";
 import { Empty } from "../panels/empty";
 import { Icon } from "../panels/icons";
+import { copyAddress } from "./copy";
 import { dateLocale, language, t } from "../words";
 
 const said = (isKept: boolean): void => {
@@ -164,6 +165,15 @@ function View({ view, open, onClose }: ViewProps) {
         {pageWord(view)}, {new Date(view.made).toLocaleString(dateLocale())}
         {lacked.length > 0 && `, ${t("views.not-open", lacked.join(t("frame.comma")))}`}
       </span>
+      <button
+        type="button"
+        class="flat"
+        aria-label={`${t("command.copy-address")}: ${view.name}`}
+        title={`${t("command.copy-address")}\n${addressOf(view.address)}`}
+        onClick={() => void copyAddress(addressOf(view.address))}
+      >
+        <Icon name="copy" />
+      </button>
       <button
         type="button"
         class="flat"

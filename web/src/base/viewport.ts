@@ -26,6 +26,10 @@ export class Viewport {
   private least = 0;
   private most = 1;
   private wasSet = false;
+  /** What is shown first, where that is not everything. */
+  private first: { from: Ns; to: Ns } | null = null;
+  /** The user asked for everything. */
+  private isAll = false;
 
   constructor(
     private readonly limits: ViewportLimits = { leastSpanNs: 1, margin: 0.01, beyond: 0.5 },
@@ -66,18 +70,38 @@ export class Viewport {
   }
 
   /** The window grows with what there is to see until the user chooses one. */
-  setExtent(least: Ns, most: Ns): void {
+  setExtent(least: Ns, most: Ns, first: { from: Ns; to: Ns } | null = null): void {
     this.least = least;
     this.most = Math.max(most, least + 1);
+    this.first = first;
     if (!this.wasSet) {
-      this.fit();
+      this.open();
     }
   }
 
   fit(): void {
-    const margin = (this.most - this.least) * this.limits.margin;
-    this.put(this.least - margin, this.mostSpan);
+    this.isAll = true;
     this.wasSet = false;
+    this.open();
+  }
+
+  /** As before anybody chose a window. */
+  home(): void {
+    this.isAll = false;
+    this.wasSet = false;
+    this.open();
+  }
+
+  /** Everything was asked for, and is not what is shown first. */
+  get isAllChosen(): boolean {
+    return this.first !== null && this.isAll && !this.wasSet;
+  }
+
+  private open(): void {
+    const { from, to } =
+      this.first === null || this.isAll ? { from: this.least, to: this.most } : this.first;
+    const margin = (to - from) * this.limits.margin;
+    this.put(from - margin, to - from + 2 * margin);
   }
 
   /** Something else to see, in the same window as far as there is; everything where everything was in sight. */
@@ -98,7 +122,7 @@ export class Viewport {
     if (this.wasSet) {
       this.nsPerPx = span / this.width;
     } else {
-      this.fit();
+      this.open();
     }
   }
 

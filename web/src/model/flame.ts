@@ -38,6 +38,28 @@ export interface FlameBox {
 }
 
 const LEAST_PX = 1;
+/** Of the picture a box is seen, with the beginning of its name. */
+const SEEN_SHARE = 0.03;
+
+/** The focus with which a node that was chosen elsewhere is seen: the one that there is where that is enough, else the nearest node above
+ * it that is no wider than that. */
+export function focusFor(
+  nodes: readonly CallNode[],
+  focus: number,
+  chosen: number,
+  time: Time,
+): number {
+  const own = nodes[chosen]?.total[time] ?? 0;
+  const isSeenFrom = (at: number): boolean => own >= SEEN_SHARE * nodes[at].total[time];
+  let best = chosen;
+  for (let at = chosen; at >= 0 && isSeenFrom(at); at = nodes[at].parent) {
+    if (at === focus) {
+      return focus;
+    }
+    best = at;
+  }
+  return own > 0 ? best : focus;
+}
 
 /** The boxes of the nodes from `focus` down, and of those above it, on `width` pixels. */
 export function flameOf(

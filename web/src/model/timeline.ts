@@ -1,10 +1,11 @@
 /** State of the timeline that others look at or set: panels, the frame, the address. */
-import type { Rank, Ref } from "../api/types";
+import type { LaneNode, Rank, Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { Viewport, ZoomHistory } from "../base/viewport";
 import { outlineOf, outlineShift } from "./outlines";
 import { analysisSpan, goto, ranks, shiftOf, tab } from "./session";
+import { lanesOf } from "./tree";
 
 /** The one window; `windowChanged` tells of changes. */
 export const viewport = new Viewport();
@@ -43,10 +44,36 @@ export function followExtent(): void {
   const least = Math.min(...spans.map((span) => span?.from ?? Infinity));
   const most = Math.max(...spans.map((span) => span?.to ?? -Infinity));
   const { from, to } = viewport.extent;
-  if (least <= most && (least !== from || most !== to)) {
-    viewport.setExtent(least, most);
+  const first = workSpan(least, most);
+  const isNew = first?.from !== shownFirst?.from || first?.to !== shownFirst?.to;
+  if (least <= most && (least !== from || most !== to || isNew)) {
+    shownFirst = first;
+    viewport.setExtent(least, most, first);
   }
 }
+
+let shownFirst: { from: Ns; to: Ns } | null = null;
+/** Of less than that there is nothing to be seen in most of the window. */
+const BLANK_SHARE = 0.5;
+
+/** Where work was recorded, when that is but a part of what there is: a profiler may say by one slice how long it ran itself, long before
+ * the first step and after the last. Null: everywhere. */
+function workSpan(least: Ns, most: Ns): { from: Ns; to: Ns } | null {
+  let [from, to] = [Infinity, -Infinity];
+  for (const rank of ranks.get()) {
+    const lanes = rank.state === "ready" ? lanesOf(rank.key) : undefined;
+    const shift = shiftOf(rank);
+    const own = lanes?.nodes.filter((n) => n.lane >= 0 && n.slices > 0 && !isFrame(n)) ?? [];
+    if (rank.state === "ready") {
+      from = Math.min(from, ...(own.length > 0 ? own.map((n) => n.start + shift) : [least]));
+      to = Math.max(to, ...(own.length > 0 ? own.map((n) => n.end + shift) : [most]));
+    }
+  }
+  return from < to && to - from < BLANK_SHARE * (most - least) ? { from, to } : null;
+}
+
+/** A lane of one slice that is neither of a thread nor of a device. */
+const isFrame = (node: LaneNode): boolean => node.kind === "other" && node.slices === 1;
 
 /** Shows everything. */
 export function resetWindow(): void {

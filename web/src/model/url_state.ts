@@ -147,8 +147,11 @@ export function hashNow(): string {
 
 /** The address of what is seen right now, to hand on. */
 export function addressNow(): string {
-  return new URL(hashNow(), location.href).href;
+  return addressOf(hashNow());
 }
+
+/** The same of what was seen some time, as it was kept. */
+export const addressOf = (hash: string): string => new URL(hash, location.href).href;
 
 /** Looks at what such an address says, as a step of the history. */
 export function goToAddress(hash: string): void {

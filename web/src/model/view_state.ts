@@ -129,6 +129,9 @@ function parseSpan(text: string | undefined): { from: Ns; to: Ns } | null {
   return found === null || from === null ? null : { from, to: from + Number(found[2]) };
 }
 
+/** In place of a window: everything, where something else is shown first. */
+const ALL = "all";
+
 /** The window may be narrower than a nanosecond is exact. */
 function windowState(): string {
   const whole = Math.floor(viewport.from);
@@ -138,8 +141,10 @@ function windowState(): string {
 function applyWindow(text: string | undefined): void {
   const found = /^(-?\d+)\+([\d.]+)\+([\d.e+-]+)$/.exec(text ?? "");
   const whole = found === null ? null : fromAbsolute(BigInt(found[1]));
-  if (found === null || whole === null) {
+  if (text === ALL) {
     viewport.fit();
+  } else if (found === null || whole === null) {
+    viewport.home();
   } else {
     viewport.show(whole + Number(found[2]), whole + Number(found[2]) + Number(found[3]));
   }
@@ -286,7 +291,7 @@ export function timelineState(): ViewState {
   put("names", labelWidth.get() === LABEL_PX ? "" : String(labelWidth.get()));
   put("y", listScroll.get() > 0 ? String(Math.round(listScroll.get())) : "");
   if (isKnown) {
-    put("w", viewport.isChosen ? windowState() : "");
+    put("w", viewport.isChosen ? windowState() : viewport.isAllChosen ? ALL : "");
     put("box", b === null ? "" : boxState(b));
     put("lock", b !== null && boxLocked.get() ? "1" : "");
     put("span", analysed === null ? "" : span(analysed.from, analysed.to));

@@ -7,7 +7,16 @@ import { useAtom } from "../base/atom";
 import { grouped } from "../base/format";
 import { duration, percent } from "../base/time";
 import { register } from "../model/commands";
-import { BYS, foundIn, TIMES, timeFound, timeOf, type CallNode, type Time } from "../model/flame";
+import {
+  BYS,
+  focusFor,
+  foundIn,
+  TIMES,
+  timeFound,
+  timeOf,
+  type CallNode,
+  type Time,
+} from "../model/flame";
 import { fail } from "../model/notices";
 import { analysisSpan, box, ranks, show, tab } from "../model/session";
 import { registerUrl } from "../model/url_state";
@@ -217,6 +226,9 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
   const chosen = placeOf(nodes, state.chosen);
   const shown = useMemo(() => spokenTable(table, nodes), [table, nodes, language.get()]);
   const choose = (node: number): void => lookAt({ chosen: nodes[node].id });
+  /** From beside the picture: it goes to where the node is seen. */
+  const goTo = (node: number): void =>
+    lookAt({ chosen: nodes[node].id, focus: nodes[focusFor(nodes, focus, node, time)].id });
   return (
     <>
       <div class="controls-row">
@@ -226,7 +238,14 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
           options={TIMES.map((one) => [one, t(`calls.time-${one}`)] as const)}
           onChange={(next) => lookAt({ time: next })}
         />
-        <Search nodes={nodes} time={time} found={found} chosen={chosen} find={state.find} />
+        <Search
+          nodes={nodes}
+          time={time}
+          found={found}
+          chosen={chosen}
+          find={state.find}
+          goTo={goTo}
+        />
         <button type="button" disabled={focus === 0} onClick={() => lookAt({ focus: 0 })}>
           {t("calls.whole")}
         </button>
@@ -256,7 +275,7 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
           tree={params}
           nodes={nodes}
           chosen={chosen}
-          choose={choose}
+          choose={goTo}
         />
       )}
       <div class="card flush grows">
@@ -271,7 +290,7 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
             chosen: nodes[chosen].id,
           }}
           isMarked={(row) => row.get("node") === nodes[chosen].id}
-          onRow={(row) => lookAt({ chosen: Number(row.get("node")) })}
+          onRow={(row) => goTo(placeOf(nodes, Number(row.get("node"))))}
           bars={{ "device total": "--computing", deviceTotalNs: "--computing" }}
         />
       </div>
@@ -285,16 +304,17 @@ interface Found {
   found: ReadonlySet<number>;
   chosen: number;
   find: string;
+  goTo: (node: number) => void;
 }
 
 /** Enter goes to the next one, Shift+Enter to the one before. */
-function Search({ nodes, time, found, chosen, find }: Found) {
+function Search({ nodes, time, found, chosen, find, goTo }: Found) {
   const go = (by: 1 | -1): void => {
     const all = [...found].filter((n) => nodes[n].total[time] > 0);
     const after = by > 0 ? all.find((n) => n > chosen) : all.reverse().find((n) => n < chosen);
     const next = after ?? all[0];
     if (next !== undefined) {
-      lookAt({ chosen: nodes[next].id, focus: 0 });
+      goTo(next);
     }
   };
   const whole = nodes[0].total[time];
