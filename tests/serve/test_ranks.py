@@ -62,6 +62,15 @@ class Ranks(serving.Case):
             self.assertEqual(len(set(tints[:4])), 1, tints)
             self.assertGreater(len(set(tints)), 1)
 
+    def test_a_slice_says_whether_it_is_communication(self):
+        job = os.path.join(serving.ROOT, "tests", "data", "torch_pipeline", "gpipe")
+        with serving.Server(job) as s:
+            s.wait_for(["ready"], 4)
+            for part, expected in (("gloo:send", True), ("aten::", None)):
+                ref = s.get("/api/search/list?q=%s&limit=1" % part).json()["rows"][0]
+                told = s.get("/api/slice?rank=%s&slice=%d" % (ref["rank"], ref["slice"])).json()
+                self.assertEqual(told.get("communication"), expected, told["name"])
+
     def test_a_damaged_rank_hinders_no_other(self):
         job = self.many(3)
         with open(self.path("job", "rank1.json"), "r+", encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/rank/step_index.h"
+#include "model/host_comm.h"
 #include "serve/http/route.h"
 #include "serve/rank/flows.h"
 #include "serve/routes/put_args.h"
@@ -273,6 +274,14 @@ static ps_code put_around(detail *d, ps_err *err) {
     return code;
 }
 
+/* It is one of the operators that the tables of communication list: of the device, or of a rank without one what its host does. */
+static bool is_communication(const detail *d) {
+    const ps_trace *trace = d->layer->trace;
+    uint8_t kind = d->s->kind[d->slice];
+    return kind == PS_SLICE_COMM_OP || kind == PS_SLICE_COMM_KERNEL ||
+           (ps_is_host_comm(trace, d->slice) && ps_host_comm_count(trace) > 0);
+}
+
 /* --- all of it ------------------------------------------------------------------------------------------------ */
 
 static ps_code put_detail(detail *d, ps_err *err) {
@@ -286,6 +295,9 @@ static ps_code put_detail(detail *d, ps_err *err) {
     ps_code code = ps_put_ref_members(&d->j, d->key, d->l, d->number, err);
     code = code == PS_OK ? put_slice_place(d, err) : code;
     ps_json_key_str(&d->j, "category", ps_trace_text(d->layer->trace, d->s->category[d->slice]));
+    if (is_communication(d)) {
+        ps_json_key_bool(&d->j, "communication", true);
+    }
     code = code == PS_OK ? put_times(d, err) : code;
     ps_json_key(&d->j, "args");
     ps_put_args(&d->j, d->layer->trace, d->slice);

@@ -132,6 +132,8 @@ export interface Slice extends Ref {
   track: string;
   process: string;
   category: string;
+  /** Tables of communication list it. */
+  communication?: true;
   origin_ns: string;
   end: Ns;
   self_ns: Ns | null;

@@ -106,7 +106,7 @@ function sliceLines(actions: Actions, hit: SliceHit, full: Slice | null): Line[]
   const base = baseSlice.get();
   const ref = full ?? actions.timeline.pointer.refOf(hit);
   const isComm =
-    hit.item.lanes?.nodes[hit.item.node].kind === "comm" || full?.kind === "communication-kernel";
+    hit.item.lanes?.nodes[hit.item.node].kind === "comm" || full?.communication === true;
   return [
     { head: `${ref.name !== "" ? ref.name : t("timeline.slice")} \u00b7 ${duration(ref.dur)}` },
     { text: t("timeline.fit-slice"), keys: "F", run: () => actions.fitTo(ref) },
