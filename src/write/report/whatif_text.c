@@ -221,9 +221,9 @@ static void put_verdict(ps_buf *out, const ps_whatif_view *view, size_t width) {
                 out, width, 0, 4,
                 PS_SAY(
                     lang,
-                    "First repair: %s. As fast as usual (computing: the mean of all workers, "
-                    "slow ones included), a step takes %s (%.1f %% less).",
-                    "首先改进：%s。恢复通常速度（计算取全部 worker 的平均，含慢者）后，每个 step "
+                    "First repair: %s. With all its ops as fast as usual (computing: the mean of all workers, "
+                    "slow ones included; communication: the median), a step takes %s (%.1f %% less).",
+                    "首先改进：%s。其全部算子恢复通常速度（计算取全部 worker 的平均，含慢者；通信取中位数）后，每个 step "
                     "%s（减少 %.1f %%）。"),
                 ps_view_text(view->repairs, r, "repair"),
                 ps_ns_text_of(ps_view_int(view->repairs, r, "step")).text,
