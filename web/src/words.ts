@@ -688,7 +688,7 @@ const WORDS = {
   "where.of-experts": ["Experts", "专家"],
   "metric.tokens": ["Tokens that its experts multiplied", "专家处理的 token 数"],
   "calls.modules": ["Modules of {0}: forward, backward, gaps, share of the peak (MFU)", "模块（{0}）：前向、反向、空隙与峰值占比（MFU）"],
-  "calls.modules-box": ["the time of the box, all lanes of the rank", "选框的时段，该 rank 的全部泳道"],
+  "calls.modules-box": ["the time of the box, all lanes", "选框的时段，全部泳道"],
   "where.filter": ["Only", "筛选"],
   "where.filter-hint": ["pp=2 dp=0-3 tp=1 rank=0-7,12 known unknown: all that stands here must hold; bars and table below keep to it", "pp=2 dp=0-3 tp=1 rank=0-7,12 known unknown：须全部满足；下方柱图与表格同步筛选"],
   "where.find": ["Rank", "Rank"],

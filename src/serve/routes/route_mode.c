@@ -61,10 +61,9 @@ static void put_result(const ps_request *q, ps_reply *r, ps_lang lang, const ps_
     if (n_ranks > 0) {
         (void)snprintf(of_ranks, sizeof of_ranks,
                        PS_SAY(lang,
-                              "%zu tables of single ranks are not shown: pipescope cluster writes "
-                              "them",
-                              "%zu 张单个 rank 的表未显示：由 pipescope cluster 写出"),
-                       n_ranks);
+                              "%zu %s of single ranks not shown: pipescope cluster writes them",
+                              "%zu 张%.0s单个 rank 的表未显示：由 pipescope cluster 写出"),
+                       n_ranks, n_ranks == 1 ? "table" : "tables");
         notes[extra.n_notes++] = of_ranks;
     }
     ps_put_tables(q, r, tables, n, &extra);
