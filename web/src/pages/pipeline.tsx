@@ -215,6 +215,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
   const showLegend = (made: ChartView): void =>
     frame.legend.current?.replaceChildren(
       legend(
+        drawn!.chart,
         made.view,
         chartWords(known!),
         chartTexts(sim?.under ?? "none", drawn?.isAlone),

@@ -8,7 +8,7 @@ import type { Under } from "./pipeline_state";
 /** Only what is called a theory is one: the form's simulation and the replay keep the durations that were measured. */
 export function chartTexts(below: Under, isAlone = false): Texts {
   const measured = Object.fromEntries(
-    Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word, "{0}", "{1}")]),
+    Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word, "{0}", "{1}", "{2}")]),
   ) as Texts;
   // What was simulated without a capture ran on no rank of one.
   const texts = isAlone ? { ...measured, rank: t("chart.device") } : measured;

@@ -2,7 +2,7 @@
 import { el } from "../base/dom";
 import { kindText, type Words } from "./details";
 import { fill, type Texts } from "./texts";
-import { isTransfer, N_KINDS, type Shapes, type Table } from "./model";
+import { isTransfer, N_KINDS, type Chart, type Label, type Shapes, type Table } from "./model";
 import {
   exactText,
   restAfter,
@@ -28,7 +28,15 @@ export function lookText(words: Words, look: number): string {
 const waitClass = ({ hatches }: Shapes, cause: number): string =>
   `pp-wait pp-lines${hatches[cause]}`;
 
+/** A block whose number is not that of its microbatch, because numbers count on from chunk to chunk (docs/schedules.md); null: there is none. */
+export const countedOn = (chart: Chart): Label | null =>
+  chart.labels.find(
+    ({ name, chunk, microbatch }) =>
+      chunk > 0 && microbatch >= 0 && /^\d+$/.test(name) && Number(name) !== microbatch,
+  ) ?? null;
+
 export function legend(
+  chart: Chart,
   view: View,
   words: Words,
   texts: Texts,
@@ -59,6 +67,11 @@ export function legend(
   });
   if (view.theoryShare !== null) {
     entry(el("i", { class: "pp-swatch pair" }), texts.legendPair);
+  }
+  const counted = countedOn(chart);
+  if (counted !== null) {
+    const { name, microbatch, chunk } = counted;
+    list.append(el("li", { class: "quiet" }, fill(texts.legendChunks, name, microbatch, chunk)));
   }
   return list;
 }
