@@ -878,6 +878,12 @@ test("columns of text give way where numbers would be cut", () => {
   assert.deepEqual(fit(columns, measured, {}, 400), [240, 80, 80]);
   assert.deepEqual(fit(columns, measured, {}, 300), [140, 80, 80]);
   assert.deepEqual(fit(columns, measured, {}, 299), [240, 80, 80], "what scrolls anyway is read");
+  const ends = [column("source", false), column("destination", false)];
+  const both = new Map([
+    ["source", 60],
+    ["destination", 170],
+  ]);
+  assert.deepEqual(fit(ends, both, {}, 400), [60, 340], "the widest takes what is left");
   assert.deepEqual(
     fit(columns, measured, { name: 300 }, 400),
     [300, 80, 80],

@@ -72,7 +72,7 @@ export function measure(
   );
 }
 
-/** Fills the room that is left with the column of names, or the first of text. Where there is too little, columns of text give way,
+/** Fills the room that is left with the column of names, or the widest of text. Where there is too little, columns of text give way,
  * the widest first: numbers that are cut say nothing. That is of use only where it is enough: else all scrolls, with names that are read. */
 export function fit(
   columns: Column[],
@@ -83,14 +83,15 @@ export function fit(
   const widths = columns.map((c) => chosen[c.name] ?? measured.get(c.name) ?? 96);
   const left = Math.floor(room - widths.reduce((a, b) => a + b, 0));
   const free = columns.flatMap((c, i) => (!c.isNumber && chosen[c.name] === undefined ? [i] : []));
-  const roomy = free.find((i) => columns[i].name === "name") ?? free[0] ?? -1;
+  const widest = [...free].sort((a, b) => widths[b] - widths[a] || a - b);
+  const roomy = free.find((i) => columns[i].name === "name") ?? widest[0] ?? -1;
   if (left > 0 && roomy >= 0) {
     widths[roomy] += Math.min(left, 480);
   }
   const isEnough = leastOf(columns, measured, chosen) <= room;
   const least = isEnough ? LEAST_TEXT : SCROLLED_TEXT;
   let lack = isEnough ? -left : Infinity;
-  for (const i of [...free].sort((a, b) => widths[b] - widths[a])) {
+  for (const i of widest) {
     const given = Math.max(0, Math.min(lack, widths[i] - least));
     widths[i] -= given;
     lack -= given;
