@@ -374,18 +374,24 @@ static int64_t say_busiest(const pipes *p, int64_t bubble_ns, bubble_text *out) 
     return gain_ns;
 }
 
-/* The gain leaves the work where it is; with equal stages some of it moves, which may win more than that. */
-static void say_unequal(ps_lang lang, int64_t gain_ns, bubble_text *out) {
+/* The gain leaves the work where it is; with equal stages some of it moves, which may win more than that. A worker that is slow in its stage
+ * stays so where the whole job is replayed; the chart's row of the same name is of one pipeline, whose stages it makes equal. */
+static void say_unequal(const pipes *p, int64_t gain_ns, bubble_text *out) {
+    const ps_lang lang = p->report->findings.lang;
+    bool is_of_all = p->report->replay.explains && p->n_pipelines > 1;
     if (out->unequal_ns > 0) {
         (void)snprintf(
             out->unequal, sizeof out->unequal,
             PS_SAY(
                 lang,
-                " Moving work is another way, and may win %s: were all stages equally fast, the same "
+                " Moving work is another way, and may win %s: were all stages equally fast%s, the same "
                 "schedule would take %s less (replayed).",
-                "移动工作是另一条途径，可能赢得%s：若各阶段同样快，同样的调度可少用 %s（仿真）。"),
+                "移动工作是另一条途径，可能赢得%s：若各阶段%s同样快，同样的调度可少用 %s（仿真）。"),
             out->unequal_ns > gain_ns ? PS_SAY(lang, "more", "更多")
                                       : PS_SAY(lang, "a part of it", "其中一部分"),
+            is_of_all
+                ? PS_SAY(lang, ", each in the mean of all pipelines", "（各取全部流水线的平均）")
+                : "",
             ps_ns_text_of(out->unequal_ns).text);
     }
 }
@@ -413,7 +419,7 @@ static void find_bubble(pipes *p) {
     bubble_text beside;
     say_beside(p, bubble_ns, &beside);
     int64_t gain_ns = say_busiest(p, bubble_ns, &beside);
-    say_unequal(lang, gain_ns, &beside);
+    say_unequal(p, gain_ns, &beside);
     ps_findings_add(
         f,
         (ps_finding){
