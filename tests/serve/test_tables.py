@@ -1,5 +1,6 @@
 """Every number on a page is that of the command line: each cell of each table that a page may ask for, beside the same table of `query`, `cluster`,
 `whatif` and `plan`."""
+import contextlib
 import glob
 import json
 import os
@@ -15,8 +16,13 @@ import serving
 SHARED = os.environ.get("PIPESCOPE_SHARED_DATA") or os.path.join(serving.ROOT, "..", "shared", "data")
 MOST = 5000  # rows of one reply
 OF_LOADED = ("path", "ranks loaded", "start time", "collected for")
-# Links that no matrix of ranks has a place for: a note of the command counts them.
+# Links that no matrix of ranks has a place for: a note of the command counts them, and the capture has them (test_links_of_unknown_ranks).
 SERVED_ALONE = ("LinksOfUnknownRanks",)
+# Tables of whatif of which the command has all columns, by the name that they have there.
+WHATIF_LISTS = {"whatif_workers": "slowdown_by_worker", "whatif_causes": "causes", "whatif_repairs": "repairs"}
+# Of the others its slowdowns; the rest is asked part by part: what a question about it calls it.
+WHATIF_PARTS = {"whatif_kinds": ("kind", "slowdown_by_kind", "kind=%s"), "whatif_stages": ("stage", "slowdown_by_stage", "stage=%s"),
+                "whatif_replicas": ("replica", "slowdown_by_dp", "replica=%s")}
 RELATIVE = 1e-9  # files have 17 digits, so that only the last of them may differ
 
 
@@ -192,8 +198,14 @@ class Tables(serving.Case):
         if (reply.status == 200) != (text is not None):
             faults.append("whatif: on one side only")
         elif text is not None:
-            self.seen.append("whatif")
-            faults += self.whatif_faults({t["name"]: self.rows_of(t) for t in parsed(reply.body)["tables"]}, parsed(text))
+            tables = {t["name"]: t for t in parsed(reply.body)["tables"]}
+            self.assertEqual(set(tables), {"whatif", "whatif_steps", *WHATIF_LISTS, *WHATIF_PARTS})
+            self.seen += tables
+            faults += self.whatif_faults({name: self.rows_of(t) for name, t in tables.items()}, parsed(text))
+            for name, key in WHATIF_LISTS.items():
+                faults += self.differences(name, tables[name], parsed(text)[key])
+            for name, names in WHATIF_PARTS.items():
+                faults += self.part_faults(path, name, tables, parsed(text), *names)
         reply = s.get("/api/plan?cluster=0&layers=2,2,2,2")
         text = command("plan", path, "--layers", "2,2,2,2", "--json", may_fail=True)
         if (reply.status == 200) != (text is not None):
@@ -215,6 +227,25 @@ class Tables(serving.Case):
             for name, column in (("step_time_measured_s", "measured"), ("step_time_no_delay_s", "no_delay"), ("step_time_ideal_s", "ideal")):
                 pairs.append((name + " " + step, Decimal(row[column]) / 10**9, file[name][step]))
         return ["whatif: %s is %s on the page, %s of the command" % pair for pair in pairs if not alike(pair[1], pair[2])]
+
+    def part_faults(self, path, name, tables, file, column, slowdowns, question):
+        """Parts of the job, each beside what the command says of it and answers when it is asked what a step takes without it."""
+        job = self.rows_of(tables["whatif"])[0]
+        real, ideal = job["no_delay"], job["ideal"]
+        rows = self.rows_of(tables[name])
+        self.assertEqual([str(row[column]) for row in rows], list(file[slowdowns]), name)
+        faults = []
+        for row in rows:
+            part = str(row[column])
+            (answer,) = parsed(command("whatif", path, "--without", question % part, "--json"))["answer"]
+            # Times are whole ns, of which slowdowns and shares are not made: half a ns of each is lost.
+            pairs = [("slowdown", row["slowdown"], file[slowdowns][part], 0), ("without", row["without"], answer["step_ns"], 0),
+                     ("alone", row["alone"], file[slowdowns][part] * ideal, 2)]
+            if real - ideal > 1000:
+                pairs.append(("share", row["share"], Decimal(real - answer["step_ns"]) / (real - ideal), Decimal(4) / (real - ideal)))
+            faults += ["%s: %s of %s is %s on the page, %s of the command" % (name, what, part, a, b)
+                       for what, a, b, room in pairs if not alike(a, b) and not (a is not None and abs(a - b) <= room)]
+        return faults
 
     # --- slices -----------------------------------------------------------------------------------------------------------------
 
@@ -260,6 +291,29 @@ class Tables(serving.Case):
         command("simulate", "1f1b", "--pp", "4", "--microbatches", "6", "--dp", "2", "--steps", "2", "--filler", "40", "--jitter", "5",
                 "--slow-stage", "2:1.3", "--profile", job, "--quiet")
         self.check(job, 60)
+
+    def test_links_of_unknown_ranks(self):
+        """The only table that no file has: each row is one of the capture's, as many as the command's note counts."""
+        job = self.path("job")
+        command("simulate", "1f1b", "--pp", "2", "--microbatches", "2", "--profile", job, "--quiet")
+        folder = next(at for at, _, files in os.walk(job) if "ascend_pytorch_profiler_0.db" in files)
+        with contextlib.closing(sqlite3.connect(os.path.join(folder, "analysis.db"))) as db, db:
+            db.execute("CREATE TABLE CommAnalyzerMatrix (hccl_op_name TEXT, group_name TEXT, src_rank TEXT, dst_rank TEXT, "
+                       "transport_type TEXT, transit_size NUMERIC, transit_time NUMERIC, bandwidth NUMERIC, step TEXT, type TEXT, op_name TEXT)")
+            # Of a group that nothing else tells of only the place of rank 0 is known.
+            links = [("allreduce-top1", place, 4.125 * place, 2.0625 + place) for place in range(4)]
+            db.executemany("INSERT INTO CommAnalyzerMatrix VALUES (?, '17', '0', ?, 'HCCS', ?, ?, 2.0, 'step1', 'collective', 'op')", links)
+        note = subprocess.run([serving.PROGRAM, "cluster", "-m", "communication_matrix_sum", "-d", job, "-o", self.path("out")],
+                              capture_output=True, check=False, text=True)
+        self.assertIn("3 links lead to a place of a group whose global rank is not known", note.stdout + note.stderr)
+        with serving.Server(job) as s:
+            s.wait_for(("ready",))
+            table = self.all_of(s, "/api/mode", name="communication_matrix_sum", table="LinksOfUnknownRanks")
+        shown = [[row[c] for c in ("hccl_op_name", "src_rank", "src_place", "dst_rank", "dst_place", "transit_size", "transit_time")]
+                 for row in self.rows_of(table)]
+        self.assertEqual([row for row in shown if row[0] != "Total Op Info"],
+                         [[op, 0, None, None, place, Decimal(size), Decimal(time)] for op, place, size, time in links if place > 0])
+        self.assertEqual([row[1:] for row in shown if row[0] == "Total Op Info"], [])
 
     def test_real_databases(self):
         path = os.path.join(SHARED, "ascend", "db", "level1")
