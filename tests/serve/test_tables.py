@@ -193,6 +193,7 @@ class Tables(serving.Case):
             elif page is not None:
                 self.seen.append(name)
                 faults += self.differences(name, page, other)
+                faults += self.differences(name + " alone", self.all_of(s, "/api/chart", cluster=0, table=name), other)
         reply = s.get("/api/whatif?cluster=0")
         text = command("whatif", path, "--json", may_fail=True)
         if (reply.status == 200) != (text is not None):
@@ -314,6 +315,17 @@ class Tables(serving.Case):
         self.assertEqual([row for row in shown if row[0] != "Total Op Info"],
                          [[op, 0, None, None, place, Decimal(size), Decimal(time)] for op, place, size, time in links if place > 0])
         self.assertEqual([row[1:] for row in shown if row[0] == "Total Op Info"], [])
+
+    def test_whether_there_is_a_table(self):
+        """Who asks whether an analysis makes a table of this capture is told that it does not; a table that is needed is missing."""
+        job = self.path("job")
+        command("simulate", "1f1b", "--pp", "2", "--microbatches", "2", "--profile", job, "--quiet")
+        with serving.Server(job) as s:
+            s.wait_for(("ready",))
+            for address in ("/api/mode?name=call_tree&table=CallTreeModules", "/api/chart?table=PipelineNothing"):
+                self.assertEqual(s.get(address).status, 404, address)
+                reply = s.get(address + "&nothing=1")
+                self.assertEqual((reply.status, reply.json()["tables"]), (200, []), address)
 
     def test_real_databases(self):
         path = os.path.join(SHARED, "ascend", "db", "level1")

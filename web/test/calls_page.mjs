@@ -13,7 +13,7 @@ const rowsOf = (file) => JSON.parse(readFileSync(file, "utf8"));
 
 async function open(hash = "", options = {}) {
   const page = await browser.newPage({
-    viewport: { width: 1280, height: 900 },
+    viewport: { width: 1280, height: 1600 }, // all rows of the tree are in sight
     colorScheme: "light",
     acceptDownloads: true,
     locale: "en",

@@ -1,5 +1,5 @@
-/* GET /api/chart: the pipelines of a cluster for the page, with the rank of the timeline that each row of the chart is; or as
- * a picture or file to save. */
+/* GET /api/chart: the pipelines of a cluster for the page, with the rank of the timeline that each row of the chart is; as a picture or
+ * file to save; or one of its tables alone. */
 #include <string.h>
 
 #include "analyze/pipeline/chart_beside.h"
@@ -165,8 +165,12 @@ static void answer_chart_reply(const ps_request *q, ps_reply *r) {
     const ps_pipelines *p = NULL;
     ps_chart *against = NULL;
     ps_code code = ps_pipelines_get(q, &a.pipelines, &p, &err);
-    code = code == PS_OK ? make_against(q, &a, p->chart, &against, &err) : code;
-    code = code == PS_OK ? put_chart_reply_chart(q, &a, p, against, r, &err) : code;
+    if (code == PS_OK && ps_param_text(q, "table") != NULL) {
+        ps_put_tables(q, r, p->tables, p->n_tables, NULL);
+    } else {
+        code = code == PS_OK ? make_against(q, &a, p->chart, &against, &err) : code;
+        code = code == PS_OK ? put_chart_reply_chart(q, &a, p, against, r, &err) : code;
+    }
     if (code != PS_OK) {
         r->file_name = NULL;
         ps_reply_err(r, &err);

@@ -392,9 +392,12 @@ void ps_put_tables(const ps_request *q, ps_reply *r, const ps_table *const *tabl
             return;
         }
     }
-    if (name != NULL) {
+    if (name != NULL && !r->nothing_is_ok) {
         ps_reply_fail(r, 404, "there is no table '%.80s' here", name);
         return;
+    }
+    if (name != NULL) {
+        n = 0; /* who asks whether there is one is told that there is none */
     }
     int64_t limit = 0;
     if (!ps_ask_int(q, r, "limit", 0, MAX_LIMIT, DEFAULT_LIMIT, &limit)) {

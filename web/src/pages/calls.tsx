@@ -161,10 +161,17 @@ function questionOf(
 function Tree({ state, rank, cluster }: Of & { cluster: number }) {
   const [scope] = useScope(state, rank);
   const [path, params] = questionOf(state.by, scope, rank, cluster);
-  const reply = useReply(JSON.stringify([path, params]), (signal) =>
-    wholeTable(path, params, typeof params.table === "string" ? params.table : null, signal),
-  );
-  const nodes = useMemo(() => callsOf(reply.data, state.by), [reply.data, state.by]);
+  const reply = useReply(JSON.stringify([path, params]), async (signal) => ({
+    // null: of all ranks there is no tree of this kind
+    table: await wholeTable(
+      path,
+      params,
+      typeof params.table === "string" ? params.table : null,
+      signal,
+    ),
+  }));
+  const table = reply.data?.table ?? null;
+  const nodes = useMemo(() => callsOf(table, state.by), [table, state.by]);
   if (reply.error !== null) {
     return hasNothing(reply.error) ? (
       <Empty title={t("calls.nothing")}>
@@ -177,7 +184,7 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
   if (reply.data === null || reply.isLoading) {
     return <Loading />;
   }
-  return nodes.length === 0 ? (
+  return table === null || nodes.length === 0 ? (
     <Empty title={t("calls.nothing")}>
       {state.by === "modules" && <p class="quiet">{t("calls.no-modules")}</p>}
     </Empty>
@@ -188,7 +195,7 @@ function Tree({ state, rank, cluster }: Of & { cluster: number }) {
       rank={rank}
       cluster={cluster}
       nodes={nodes}
-      table={reply.data}
+      table={table}
       params={params}
     />
   );

@@ -1,6 +1,6 @@
 /** What pages ask the server for, and how they read tables. */
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, get, type Params } from "../api/client";
+import { get, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { cellText, language } from "../words";
@@ -52,21 +52,20 @@ interface Several {
 const LARGEST = 5000;
 
 /** A table of an analysis (docs/serve-api.md, /api/mode) with all its rows; null where the analysis makes none of that name. */
-export async function modeTable(
+export const modeTable = (
   mode: string,
   name: string,
   params: Params,
   signal: AbortSignal,
-): Promise<Table | null> {
-  try {
-    return await wholeTable("mode", { ...params, name: mode, table: name }, name, signal);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) {
-      return null;
-    }
-    throw error;
-  }
-}
+): Promise<Table | null> =>
+  wholeTable("mode", { ...params, name: mode, table: name }, name, signal);
+
+/** A table of the chart, as the Pipeline page has it: what the mode pp_chart makes of marks alone knows nothing of work beside them. */
+export const chartTable = (
+  name: string,
+  params: Params,
+  signal: AbortSignal,
+): Promise<Table | null> => wholeTable("chart", { ...params, table: name }, name, signal);
 
 /** A table with all its rows, of a route that gives one or several. Null: it gives none of that name. */
 export async function wholeTable(

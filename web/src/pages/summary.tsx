@@ -9,7 +9,7 @@ import { ranks, session } from "../model/session";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { t } from "../words";
 import { BaselinePicker } from "./beside_table";
-import { MOST_UNASKED, modeTable, useReply, wholeTable } from "./data";
+import { chartTable, MOST_UNASKED, modeTable, useReply, wholeTable } from "./data";
 import { Findings } from "./findings";
 import { placeParams, setupParams } from "./parallel_form";
 import { BaseInfo } from "./summary_base";
@@ -43,9 +43,7 @@ const askBeside = async (
     wholeTable("view", { name: "time_summary", ...params }, null, signal),
     signal,
   ),
-  bubble: withChart
-    ? await orNull(modeTable("pp_chart", "PipelineBubble", params, signal), signal)
-    : null,
+  bubble: withChart ? await orNull(chartTable("PipelineBubble", params, signal), signal) : null,
 });
 
 export function SummaryPage() {

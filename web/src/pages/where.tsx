@@ -10,7 +10,7 @@ import { useColours, type Hit } from "../panels/drawing";
 import { Failed } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { t, type Word } from "../words";
-import { modeTable, useReply, wholeTable } from "./data";
+import { chartTable, modeTable, useReply, wholeTable } from "./data";
 import { setupParams } from "./parallel_form";
 import type { Entry } from "./summary_model";
 import { change, GOES, state } from "./summary_state";
@@ -78,7 +78,9 @@ function useFigures(id: string, entries: Entry[], step: string | null): Told {
       : (signal) =>
           source.mode === "whatif"
             ? wholeTable("whatif", params, source.table, signal)
-            : modeTable(source.mode, source.table, params, signal),
+            : source.mode === "chart"
+              ? chartTable(source.table, params, signal)
+              : modeTable(source.mode, source.table, params, signal),
   );
   const table = source === null ? null : reply.data;
   const ofStep = (of: string | null): Figures =>

@@ -11,7 +11,7 @@ import {
   type Place,
 } from "./summary_model";
 
-/** A column of a mode's table (or of the replay's, "whatif") that has rows for each rank. */
+/** A column of a mode's table (or of the chart's, "chart", or the replay's, "whatif") that has rows for each rank. */
 export interface Source {
   mode: string;
   table: string;
@@ -64,7 +64,7 @@ const ofMode =
 
 const summary = ofMode("cluster_time_summary", "ClusterTimeSummary", "rank", "step", "mean");
 const launch = ofMode("cluster_time_summary", "ClusterTimeSummaryExtra", "rank", "step", "mean");
-const bubble = ofMode("pp_chart", "PipelineBubble", "rank", "step", "mean");
+const bubble = ofMode("chart", "PipelineBubble", "rank", "step", "mean");
 const late = ofMode("slow_rank", "SlowRankLateness", "rankId", null, "sum");
 const experts = ofMode("ep_load_balance", "EPTokensSummary", "rank", null, "sum");
 const worker = ofMode("whatif", "whatif_workers", "rank", null, "mean");

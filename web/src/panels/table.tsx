@@ -94,6 +94,7 @@ function Grid({ source, ...options }: TableOptions & { source: TableSource }) {
   return (
     <section
       class="table"
+      data-table={source.of}
       aria-label={labelOf(state)}
       style={{ "--least": `${state.columns.leastPx}px` }}
     >

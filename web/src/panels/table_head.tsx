@@ -90,7 +90,13 @@ function HeadCell({
     followDrag(e.currentTarget as HTMLElement, e, { move }, 0);
   };
   return (
-    <span role="columnheader" aria-sort={sort} class={column.isNumber ? "head num" : "head text"}>
+    <span
+      role="columnheader"
+      aria-sort={sort}
+      class={column.isNumber ? "head num" : "head text"}
+      data-column={column.name}
+      data-unit={column.unit}
+    >
       <button
         type="button"
         class="flat"

@@ -1,5 +1,5 @@
 /** Rows of a data table from the server or from a table that is here, and the same as a file. */
-import { get, getText, type Params } from "../api/client";
+import { address, get, getText, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
 import { afterLanes } from "../model/lanes_first";
 import {
@@ -18,6 +18,8 @@ import {
 const LARGEST = 5000;
 
 export interface TableSource {
+  /** Which table it is, for those who read the document: what the server was asked, of a table that is made here its name. */
+  of: string;
   rows: Source;
   /** All rows that the filter leaves, as a file. */
   file: (
@@ -40,6 +42,7 @@ function page(table: Table, query: Query, offset: number, limit: number): Table 
 
 export function localSource(table: Table): TableSource {
   return {
+    of: table.name,
     rows: (query, _filter, offset, limit) => Promise.resolve(page(table, query, offset, limit)),
     file: (kind, query) => {
       const names = table.columns.map(([name, , unit]) => fileNameOf({ name, unit }));
@@ -69,6 +72,7 @@ export function remoteSource(path: string, params: Params, pick?: string): Table
     return whole;
   };
   return {
+    of: address(path, params) + (pick === undefined ? "" : `#${pick}`),
     rows: async (query, filter, offset, limit, signal) => {
       const table =
         whole ?? (await reply({ ...queryParams(query, filter), offset, limit }, signal));
