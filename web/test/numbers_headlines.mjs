@@ -1,7 +1,7 @@
 // Figures that stand in sentences and tiles, beside what the command line says. Each is { what, text, value, unit }: a text of the page and the value that it
 // stands for; where `value` is a text the two are the same.
 import { communicationTimes, unionOf } from "./numbers_sources.mjs";
-import { faultOfText } from "./numbers_values.mjs";
+import { asShown, faultOfText } from "./numbers_values.mjs";
 
 const seen = (locator) => locator.filter({ visible: true });
 
@@ -83,7 +83,7 @@ async function findings({ page }, { cli }) {
         : [{ what: `gain of finding ${i + 1}`, text: gain ?? "", value: known, unit: "ns" }]),
       {
         what: `what finding ${i + 1} says`,
-        text: finding.what.startsWith(said.trim()) ? "" : said,
+        text: asShown(finding.what).startsWith(said.trim()) ? "" : said,
         value: "",
       },
       {

@@ -5,6 +5,10 @@ const SIZES = {
   ...{ B: 1, bytes: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 },
   ...{ kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 },
 };
+/** A sentence of the program as the page writes it: with its µ and its minus. */
+export const asShown = (sentence) =>
+  sentence.replace(/(\d) us\b/g, "$1 µs").replace(/(^|[ (])-(?=\d)/g, "$1\u2212");
+
 /** Files have 17 digits, so that only the last of them may differ. */
 const RELATIVE = 1e-9;
 
