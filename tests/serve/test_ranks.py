@@ -139,7 +139,7 @@ class Ranks(serving.Case):
             reply = s.get("/api/view?name=communication_matrix").json()
             self.assertEqual([r[3:5] for r in reply["rows"] if r[1] == "allreduce-total"], [[0, 0]], reply)
             self.assertEqual(reply["notes"],
-                             ["note: 2 links lead to a place of a group whose global rank is not known: not in the matrix of ranks"])
+                             ["note: 2 links lead to a place of a group whose global rank is not known: not in ClusterCommunicationMatrix"])
             mode = s.get("/api/mode?name=communication_matrix_sum&table=LinksOfUnknownRanks").json()
             table = next(t for t in mode["tables"] if t["name"] == "LinksOfUnknownRanks") if "tables" in mode else mode
             names = [c[0] for c in table["columns"]]

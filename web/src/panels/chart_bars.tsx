@@ -248,9 +248,13 @@ export function RankedBars({
 }) {
   const most = Math.max(...bars.map((b) => b.value), 0);
   const row = 22;
-  const nameW = (size: Size): number => Math.min(320, Math.max(96, size.width * 0.42));
+  /** Names are read as far as 55 % of the width go; bars have what is left. */
+  const nameW = (pen: Pen, size: Size): number => {
+    const widest = Math.max(...bars.map((bar) => pen.widthOf(bar.label, 12)), 0) + 20;
+    return Math.max(96, Math.min(widest, 0.55 * size.width));
+  };
   const draw = (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null): void => {
-    const left = nameW(size);
+    const left = nameW(pen, size);
     const room = Math.max(20, size.width - left - 132);
     bars.forEach((bar, i) => {
       const y = i * row;
