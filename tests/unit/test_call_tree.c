@@ -78,6 +78,29 @@ static void from_the_top_and_the_bottom(void **state) {
     ps_trace_free(t);
 }
 
+/* thread 1: p [0 20], a [0 10] in it with c [7 9], and b [8 15], which begins in both and outlasts them: from 8 on the time is b's. */
+static void what_crosses_counts_once(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    assert_non_null(b);
+    uint32_t host = small_thread(b, 1);
+    (void)small_slice(b, PS_SLICE_HOST_OP, host, "p", 0, 20);
+    (void)small_slice(b, PS_SLICE_HOST_OP, host, "a", 0, 10);
+    (void)small_slice(b, PS_SLICE_HOST_OP, host, "c", 7, 9);
+    (void)small_slice(b, PS_SLICE_HOST_OP, host, "b", 8, 15);
+    ps_trace *t = small_seal(b);
+    small_run run;
+    small_run_mode(&run, "call_tree", &t, 1, NULL);
+    small_expect(&run, "CallTree",
+                 "0|NULL|0|(all)|all|20|0|0|0|0|NULL|NULL|NULL\n"
+                 "1|0|1|p|op|20|5|0|0|1|20|1700000000000000000|0\n"
+                 "2|1|2|a|op|8|7|0|0|1|10|1700000000000000000|0\n"
+                 "3|2|3|c|op|1|1|0|0|1|2|1700000000000000007|0\n"
+                 "4|1|2|b|op|7|7|0|0|1|7|1700000000000000008|0\n");
+    small_run_fini(&run);
+    ps_trace_free(t);
+}
+
 /* Two ranks are one tree, with the rank of the longest; one step alone has no more than began in it or was launched in it. */
 static void of_ranks_and_steps(void **state) {
     (void)state;
@@ -279,13 +302,10 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_the_top_and_the_bottom),
-        cmocka_unit_test(of_ranks_and_steps),
-        cmocka_unit_test(by_modules),
-        cmocka_unit_test(as_the_statistics_of_the_box),
-        cmocka_unit_test(the_slices_of_a_node),
-        cmocka_unit_test(what_is_small_is_one_row),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(from_the_top_and_the_bottom),  cmocka_unit_test(what_crosses_counts_once),
+        cmocka_unit_test(of_ranks_and_steps),           cmocka_unit_test(by_modules),
+        cmocka_unit_test(as_the_statistics_of_the_box), cmocka_unit_test(the_slices_of_a_node),
+        cmocka_unit_test(what_is_small_is_one_row),     cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,7 +225,7 @@ test("the line of the critical path says and leads to the op that it comes from"
     look: 0,
     lines: [
       ["stage", "0 \u2192 1", "rank 0 \u2192 rank 1"],
-      ["waited before", "20 ns", "20 ns"],
+      ["waited before", "20 ns", ""],
     ],
   });
 });

@@ -548,7 +548,7 @@ static const ps_group_fact *fact_of(const collection *c, const ps_comm_look *loo
     return found;
 }
 
-static int32_t rank_at(const ps_group_fact *fact, int64_t place) {
+static int32_t rank_at_place(const ps_group_fact *fact, int64_t place) {
     return place >= 0 && place < (int64_t)fact->ranks.n
                ? rank_of(ps_int_runs_at(&fact->ranks, (size_t)place))
                : -1;
@@ -563,10 +563,10 @@ static void fill_look(const collection *c, ps_comm_look *look) {
     }
     look->group_size = look->group_size < 0 ? fact->n_ranks : look->group_size;
     if (look->is_p2p && look->own >= 0) {
-        look->peer_rank = rank_at(fact, look->peer);
+        look->peer_rank = rank_at_place(fact, look->peer);
     }
     for (int64_t place = 0; look->is_p2p && fact->n_ranks == 2 && place < 2; place++) {
-        look->both[place] = rank_at(fact, place);
+        look->both[place] = rank_at_place(fact, place);
     }
 }
 

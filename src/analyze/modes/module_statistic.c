@@ -28,7 +28,7 @@ static bool is_call_in_step(const work *w, const ps_module_call *call) {
 }
 
 /* Whether the call ran on the host in the span, or one of its own kernels did. */
-static bool ran_in_span(const work *w, const ps_module_call *call) {
+static bool call_ran_in_span(const work *w, const ps_module_call *call) {
     const ps_module_tree *t = w->tree;
     int64_t start = call->start_ns;
     int64_t end = call->end_ns;
@@ -55,7 +55,7 @@ static ps_code choose_calls(work *w, ps_err *err) {
                                  ps_asked_span_of(w->in->opts, w->in->trace)};
     for (size_t c = t->n_calls; c > 0; c--) {
         const ps_module_call *call = &t->calls[c - 1];
-        bool ran = !is_span || w->wanted[c - 1] != 0 || ran_in_span(w, call);
+        bool ran = !is_span || w->wanted[c - 1] != 0 || call_ran_in_span(w, call);
         w->wanted[c - 1] = ran && is_call_in_step(w, call);
         if (is_span && w->wanted[c - 1] != 0 && c <= t->n_marked && call->parent != PS_NONE &&
             call->pass == PS_MODULE_FORWARD) {

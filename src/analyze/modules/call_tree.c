@@ -95,6 +95,7 @@ static void take_longest(ps_call_node *to, const ps_call_node *from) {
 typedef struct open_call {
     uint32_t slice, node, below; /* below: place in the list of open ones, PS_NONE */
     int64_t until_ns;            /* what lies inside of it covers it up to here */
+    int64_t end_ns;              /* of what counts of it */
 } open_call;
 
 typedef struct calling {
@@ -241,7 +242,8 @@ static void count_call(calling *c, uint32_t node, uint32_t slice, int time, int6
     }
 }
 
-static bool open_host_call(calling *c, uint32_t slice, uint32_t node, int64_t start_ns) {
+static bool open_host_call(calling *c, uint32_t slice, uint32_t node, int64_t start_ns,
+                           int64_t end_ns) {
     uint32_t at = c->free_open;
     if (at != PS_NONE) {
         c->free_open = c->open[at].below;
@@ -251,17 +253,27 @@ static bool open_host_call(calling *c, uint32_t slice, uint32_t node, int64_t st
         return false;
     }
     uint32_t *top = &c->top[c->s->track[slice]];
-    c->open[at] = (open_call){slice, node, *top, start_ns};
+    c->open[at] = (open_call){slice, node, *top, start_ns, end_ns};
     *top = at;
     return true;
 }
 
+/* What begins inside of another one and outlasts it has the time of both: no moment of a thread counts twice. */
+static void take_crossed(calling *c, const open_call *closed, int64_t start_ns) {
+    int64_t from_ns = ps_larger(closed->until_ns, start_ns);
+    if (closed->end_ns > from_ns) {
+        int64_t *self_ns = &c->t->nodes[closed->node].self_ns[PS_CALLS_HOST];
+        *self_ns = ps_i64_minus(*self_ns, closed->end_ns - from_ns);
+    }
+}
+
 /* Closes what ended before, as ps_links finds what is around a slice. */
-static open_call *tree_call_around(calling *c, uint32_t slice) {
+static open_call *tree_call_around(calling *c, uint32_t slice, int64_t start_ns) {
     uint32_t *top = &c->top[c->s->track[slice]];
     int64_t end_ns = ps_slice_end(c->s, slice);
     while (*top != PS_NONE && ps_slice_end(c->s, c->open[*top].slice) < end_ns) {
         uint32_t closed = *top;
+        take_crossed(c, &c->open[closed], start_ns);
         *top = c->open[closed].below;
         c->open[closed].below = c->free_open;
         c->free_open = closed;
@@ -274,7 +286,7 @@ static bool take_host_call(calling *c, uint32_t slice, int64_t start_ns, int64_t
     if (node == PS_NONE) {
         return false;
     }
-    open_call *around = tree_call_around(c, slice);
+    open_call *around = tree_call_around(c, slice, start_ns);
     if (around != NULL) {
         int64_t from_ns = ps_larger(around->until_ns, start_ns);
         int64_t below_ns = end_ns > from_ns ? end_ns - from_ns : 0;
@@ -283,7 +295,7 @@ static bool take_host_call(calling *c, uint32_t slice, int64_t start_ns, int64_t
         around->until_ns = ps_larger(around->until_ns, end_ns);
     }
     count_call(c, node, slice, PS_CALLS_HOST, end_ns - start_ns);
-    return open_host_call(c, slice, node, start_ns);
+    return open_host_call(c, slice, node, start_ns, end_ns);
 }
 
 static bool take_launched(calling *c, uint32_t slice, int64_t inside_ns) {

@@ -92,7 +92,8 @@ static int64_t beyond(int64_t *until, int64_t start, int64_t end, int64_t *from)
     return end - *from;
 }
 
-static void add_unions(measuring *m, uint32_t node, uint32_t slice, int64_t start, int64_t end) {
+static void add_module_unions(measuring *m, uint32_t node, uint32_t slice, int64_t start,
+                              int64_t end) {
     bool comm = is_comm(m->s->kind[slice]);
     for (uint32_t n = node; n != PS_NONE; n = m->tree->nodes[n].parent) {
         ps_module_sum *sum = &m->out->nodes[n];
@@ -106,7 +107,7 @@ static void add_unions(measuring *m, uint32_t node, uint32_t slice, int64_t star
 }
 
 /* Of a kernel that only `dur` of lies in the span its share of the operations. */
-static void add_work(const measuring *m, ps_module_sum *sum, uint32_t slice, int64_t dur) {
+static void add_module_work(const measuring *m, ps_module_sum *sum, uint32_t slice, int64_t dur) {
     if (m->mfu == NULL || m->s->kind[slice] != PS_SLICE_KERNEL) {
         return;
     }
@@ -130,8 +131,8 @@ static void add_module_time_kernel(measuring *m, uint32_t call, uint32_t slice, 
     of->kernel_ns[c->pass] = ps_i64_plus(of->kernel_ns[c->pass], dur);
     of->first_ns[side] = start < of->first_ns[side] ? start : of->first_ns[side];
     of->last_ns[side] = start + dur > of->last_ns[side] ? start + dur : of->last_ns[side];
-    add_work(m, sum, slice, dur);
-    add_unions(m, m->anchor[c->node], slice, start, start + dur);
+    add_module_work(m, sum, slice, dur);
+    add_module_unions(m, m->anchor[c->node], slice, start, start + dur);
 }
 
 static bool is_of_step(const measuring *m, uint32_t slice) {

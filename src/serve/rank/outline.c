@@ -19,7 +19,7 @@ struct ps_outline_lane {
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-static void name_lane(const ps_trace *t, const ps_track *track, ps_buf *out) {
+static void name_outline_lane(const ps_trace *t, const ps_track *track, ps_buf *out) {
     switch (track->kind) {
     case PS_TRACK_HOST_THREAD:
         ps_name_thread(t, track, PS_ROLE_NONE, out);
@@ -40,8 +40,8 @@ static void name_lane(const ps_trace *t, const ps_track *track, ps_buf *out) {
     }
 }
 
-static void name_owner(const ps_trace *t, const ps_process *process, const ps_track *track,
-                       ps_buf *out) {
+static void name_outline_owner(const ps_trace *t, const ps_process *process, const ps_track *track,
+                               ps_buf *out) {
     if (process == NULL && track->device >= 0) {
         ps_buf_addf(out, "Device %lld", (long long)track->device);
     } else {
@@ -71,9 +71,9 @@ static void name_again(ps_outline *o, const ps_trace *t, ps_outline_lane *lane,
     lane->labels = labels;
     lane->process_order = process != NULL ? process->order : PS_NO_ORDER;
     if (!is_same) {
-        name_owner(t, process, track, text);
+        name_outline_owner(t, process, track, text);
         lane->process_name = keep_text(o, text);
-        name_lane(t, track, text);
+        name_outline_lane(t, track, text);
         lane->name = keep_text(o, text);
     }
 }
@@ -158,7 +158,7 @@ static void add_busy(const ps_outline *o, double *busy_ns, int64_t start_ns, int
     busy_ns[last - o->first] += end_ns > from_ns ? (double)(end_ns - from_ns) : 1;
 }
 
-static void add_slices(ps_outline *o, const ps_slices *s) {
+static void outline_slices(ps_outline *o, const ps_slices *s) {
     int64_t start_ns = o->n_slices > 0 ? o->start_ns : INT64_MAX;
     int64_t end_ns = o->n_slices > 0 ? o->end_ns : INT64_MIN;
     for (uint32_t i = o->n_slices; i < s->n; i++) {
@@ -186,7 +186,7 @@ void ps_outline_add(ps_outline *o, const ps_trace *so_far) {
     }
     (void)pthread_mutex_lock(&o->lock);
     take_lanes(o, so_far);
-    add_slices(o, s);
+    outline_slices(o, s);
     o->origin_ns = ps_trace_origin_ns(so_far);
     (void)pthread_mutex_unlock(&o->lock);
 }
@@ -222,7 +222,7 @@ static void put_shares(const ps_outline *o, const double *busy_ns, ps_json *j) {
     ps_json_key_str(j, "busy", text);
 }
 
-static void put_lanes(const ps_outline *o, ps_json *j) {
+static void put_outline_lanes(const ps_outline *o, ps_json *j) {
     const ps_outline_lane *order[PS_OUTLINE_LANES];
     size_t n = 0;
     for (size_t i = 0; i < o->n; i++) {
@@ -253,7 +253,7 @@ void ps_outline_put(ps_outline *o, ps_json *j) {
     ps_json_key_int(j, "start", o->start_ns - first_ns);
     ps_json_key_int(j, "end", o->end_ns - first_ns);
     ps_json_key_array(j, "lanes");
-    put_lanes(o, j);
+    put_outline_lanes(o, j);
     ps_json_close(j);
     ps_json_close(j);
     (void)pthread_mutex_unlock(&o->lock);

@@ -143,7 +143,7 @@ static ps_code put_flow_reply_parts(asked *a, company *c, const ps_peer_collecti
 }
 
 /* null where it is not known. */
-static void put_known(ps_json *j, int64_t number) {
+static void put_flow_number(ps_json *j, int64_t number) {
     if (number >= 0) {
         ps_json_int(j, number);
     } else {
@@ -159,7 +159,7 @@ static ps_code put_collective(asked *a, company *c, const ps_peer_collective *m,
     ps_json_key_str(&a->j, "name", m->name);
     ps_json_key_uint(&a->j, "n", m->n);
     ps_json_key(&a->j, "group_size");
-    put_known(&a->j, m->group_size);
+    put_flow_number(&a->j, m->group_size);
     ps_json_key_int(&a->j, "spread_ns", last->late_ns);
     ps_json_key_int(&a->j, "late_ns", m->late_ns);
     ps_json_key_int(&a->j, "waited_ns", m->waited_ns);
@@ -185,24 +185,24 @@ static ps_code put_entry(asked *a, company *c, const ps_peer_entry *e,
                       p->is_known ? p->waited_ns : WAIT_UNKNOWN, err);
 }
 
-static bool is_communication(const asked *a) {
+static bool is_flow_communication(const asked *a) {
     const ps_layer *profile = ps_loaded_layer(a->l, PS_LAYER_PROFILE);
     uint8_t kind = ps_trace_slices(profile->trace)->kind[a->slice];
     return kind == PS_SLICE_COMM_OP || kind == PS_SLICE_COMM_KERNEL;
 }
 
-static int64_t rank_number(const asked *a) {
+static int64_t flow_rank_number(const asked *a) {
     size_t i = ps_store_find(a->q->store, a->key, strlen(a->key));
     const ps_rank_entry *entry = i != SIZE_MAX ? ps_store_rank(a->q->store, i) : NULL;
     return entry != NULL && entry->rank != NULL ? entry->rank->rank : -1;
 }
 
 /* What the rank itself says of whom it communicates with, whether they are read or not: {"group","sends","peer","group_size"}. */
-static ps_code put_own(asked *a, ps_err *err) {
+static ps_code put_flow_own(asked *a, ps_err *err) {
     const ps_comm_list *list = NULL;
     ps_code code = PS_OK;
     ps_json_key(&a->j, "own");
-    if (is_communication(a)) {
+    if (is_flow_communication(a)) {
         code = ps_peers_list(a->q, a->key, a->l, &list, err);
     }
     const ps_comm_op *op = code == PS_OK && list != NULL ? ps_peers_op(list, a->slice) : NULL;
@@ -210,7 +210,7 @@ static ps_code put_own(asked *a, ps_err *err) {
         ps_json_object(&a->j);
         ps_json_key_str(&a->j, "group", ps_comm_text(list, op->look->group));
         ps_json_key(&a->j, "group_size");
-        put_known(&a->j, op->look->group_size);
+        put_flow_number(&a->j, op->look->group_size);
         ps_json_key(&a->j, "sends");
         if (op->look->is_p2p && !op->look->is_group) {
             ps_json_bool(&a->j, op->look->is_send);
@@ -218,7 +218,7 @@ static ps_code put_own(asked *a, ps_err *err) {
             ps_json_null(&a->j);
         }
         ps_json_key(&a->j, "peer");
-        put_known(&a->j, ps_comm_peer_rank(op->look, rank_number(a)));
+        put_flow_number(&a->j, ps_comm_peer_rank(op->look, flow_rank_number(a)));
         ps_json_close(&a->j);
     } else if (code == PS_OK) {
         ps_json_null(&a->j);
@@ -231,7 +231,7 @@ static ps_code put_own(asked *a, ps_err *err) {
 static ps_code put_peers(asked *a, ps_err *err) {
     ps_peers *peers = NULL;
     ps_code code = PS_OK;
-    if (is_communication(a) && ps_peers_n_others(a->q, a->key) > 0) {
+    if (is_flow_communication(a) && ps_peers_n_others(a->q, a->key) > 0) {
         code = ps_peers_get(a->q, a->key, &peers, err);
     }
     uint32_t rank = peers != NULL ? ps_peers_rank(peers, a->key) : PS_NONE;
@@ -264,7 +264,7 @@ static ps_code put_of(asked *a, ps_err *err) {
     if (is_profile) {
         code = put_chain(a, &is_cut, err);
         code = code == PS_OK ? put_peers(a, err) : code;
-        code = code == PS_OK ? put_own(a, err) : code;
+        code = code == PS_OK ? put_flow_own(a, err) : code;
     } else {
         ps_json_close(&a->j);
         ps_json_key_null(&a->j, "collective");

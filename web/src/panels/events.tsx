@@ -1,9 +1,11 @@
 /** Events View: all slices of the lanes that were asked for (T-75). */
+import { useEffect } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import { list } from "../api/client";
-import { analysisSpan, rankOf } from "../model/session";
+import { analysisSpan, rankOf, ranks } from "../model/session";
 import { laneName } from "../model/shown";
 import { shownEvents } from "../model/timeline";
+import { treeChanged, wantLanes } from "../model/tree";
 import { rankWord, t } from "../words";
 import { Empty } from "./empty";
 import { RankGate } from "./rank_gate";
@@ -14,6 +16,14 @@ export function Events() {
   const of = useAtom(shownEvents);
   const span = useAtom(analysisSpan);
   const rank = of === null ? undefined : rankOf(of.rank);
+  // An address leads here before the rank's lanes, which have the names, are there.
+  useAtom(treeChanged);
+  const isRead = useAtom(ranks).some((r) => r.key === of?.rank && r.state === "ready");
+  useEffect(() => {
+    if (of !== null && isRead) {
+      void wantLanes(of.rank);
+    }
+  }, [of?.rank, isRead]);
   if (of === null || rank === undefined || of.lanes.length === 0) {
     return (
       <Empty title={t("events.none")}>

@@ -37,7 +37,8 @@ function microbatches(label: Label, texts: Texts): string {
 }
 
 function timeLine(name: string, ns: number): [string, string, string] {
-  return [name, duration(ns), exact(ns)];
+  const [short, whole] = [duration(ns), exact(ns)];
+  return [name, short, short === whole ? "" : whole];
 }
 
 const stageLine = (stage: number, rank: string, texts: Texts): [string, string, string] => [

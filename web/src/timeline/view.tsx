@@ -7,7 +7,7 @@ import { get } from "../api/client";
 import type { Ref } from "../api/types";
 import { fail } from "../model/notices";
 import { outlineOf, outlinesChanged } from "../model/outlines";
-import { box, boxLocked, ranks, selected } from "../model/session";
+import { box, boxLocked, goto, ranks, selected } from "../model/session";
 import { wantLanes } from "../model/tree";
 import { deviceLanes } from "./data";
 import type { PipelineHit } from "./pipeline_lane";
@@ -137,6 +137,12 @@ async function clickPipeline(timeline: Timeline, hit: PipelineHit): Promise<void
         : null;
     if (found?.ref != null) {
       await timeline.select(found.ref.rank, found.ref.slice);
+      const isSeen = timeline.scene
+        .itemsOnScreen()
+        .some((item) => item.kind === "pipeline" && item.rank?.key === rank.key);
+      if (hit.after !== undefined && !isSeen) {
+        goto.set({ ref: found.ref }); // the line leads from here to a rank out of sight
+      }
       return;
     }
   } catch (error) {
