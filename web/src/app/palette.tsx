@@ -12,6 +12,7 @@ import { commands, isOffered, refusalOf } from "../model/commands";
 import { Keys } from "./help";
 import { fits, parseSpan } from "./palette_model";
 import { openCaptureIds } from "./views";
+import { systemRank } from "../model/timeline";
 
 interface Entry {
   id: string;
@@ -76,6 +77,7 @@ function goToRank(key: string): void {
     const first = nodes.find((n) => n.lane >= 0);
     if (first !== undefined) {
       goto.set({ lane: { rank: key, lane: first.lane } });
+      systemRank.set(key);
     }
   }, fail);
 }
