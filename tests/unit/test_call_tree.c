@@ -216,6 +216,9 @@ static void as_the_statistics_of_the_box(void **state) {
     /* Without lanes the whole rank, as the view has it. */
     expect_in(ask(&a, "/api/call_tree?rank=r0"), ",\"all\",100,0,55,0,");
     expect_in(ask(&a, "/api/view?name=calls&rank=r0"), ",\"all\",100,0,55,0,");
+    /* A step, as --step_id has it. */
+    expect_in(ask(&a, "/api/call_tree?rank=r0&step_id=1"), ",\"all\",100,0,55,0,");
+    (void)ask_fails(&a, 409, "/api/call_tree?rank=r0&step_id=2");
     expect_in(ask(&a, "/api/view?name=calls&rank=r0&from=20&to=80"), ",\"all\",60,0,0,0,");
     asks_end(&a);
 }

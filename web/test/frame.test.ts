@@ -143,6 +143,21 @@ test("numbers below 0 have the page's minus, everywhere; filters take both", () 
   assert.equal(duration(-5), "\u22125 ns");
   assert.equal(fixed(-0.1154, 3), "\u22120.115");
   assert.equal(fixed(-0.0004, 3), "0.000", "what rounds to zero has no sign");
+  // Exactly halfway: as the program's printf has it, the even neighbour. 0.15 is a little less, 0.35 a little less, 1.005 a little less.
+  const halves: [number, number, string][] = [
+    [6.25, 1, "6.2"],
+    [38.75, 1, "38.8"],
+    [-6.25, 1, "\u22126.2"],
+    [0.5, 0, "0"],
+    [1.5, 0, "2"],
+    [2.5, 0, "2"],
+    [0.125, 2, "0.12"],
+    [0.15, 1, "0.1"],
+    [1.005, 2, "1.00"],
+    [2 ** 60, 0, "1152921504606846976"],
+  ];
+  halves.forEach(([value, decimals, text]) => assert.equal(fixed(value, decimals), text));
+  assert.equal(duration(38_250_000), "38.2 ms");
   assert.equal(short(-0.25), "\u22120.25");
   assert.equal(t("whatif.threshold", -0.5).includes("-"), false);
   for (const minus of ["-", "\u2212"]) {

@@ -45,8 +45,8 @@ static void put_calls_key(const calls_ask *a, const ps_slice_box *box, ps_buf *k
         ps_slice_box_key(a->q, box, "calls", key);
     } else {
         const char *rank = ps_param_text(a->q, "rank");
-        ps_buf_addf(key, "calls of %s %lld %lld ", rank, (long long)a->tree.span.from_ns,
-                    (long long)a->tree.span.to_ns);
+        ps_buf_addf(key, "calls of %s %lld %lld %lld ", rank, (long long)a->tree.step,
+                    (long long)a->tree.span.from_ns, (long long)a->tree.span.to_ns);
     }
     ps_buf_add_str(key, a->by);
 }
@@ -137,6 +137,7 @@ static void answer_calls(const ps_request *q, ps_reply *r) {
         return;
     }
     if (!ps_ask_span(q, r, &a.tree.span.from_ns, &a.tree.span.to_ns) ||
+        !ps_ask_int(q, r, "step_id", 0, INT64_MAX, -1, &a.tree.step) ||
         !ps_ask_int(q, r, "node", 0, UINT32_MAX - 1, -1, &a.node) || !ps_ask_rank(q, r, &l)) {
         return;
     }

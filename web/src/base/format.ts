@@ -1,5 +1,5 @@
 /** Values of tables as people read them: one unit and one number of decimals to a column, the exact value on hover. */
-import { significant, withHyphen, withMinus } from "./time";
+import { rounded, significant, withHyphen, withMinus } from "./time";
 
 export type Kind =
   "text" | "time" | "instant" | "bytes" | "percent" | "count" | "plain" | "measure";
@@ -227,7 +227,7 @@ export function valueText(value: string | number | null, shown: Shown): string {
   if (value === 0) {
     return "0";
   }
-  const digits = scaled.toFixed(shown.decimals ?? 0);
+  const digits = rounded(scaled, shown.decimals ?? 0);
   if (Number(digits) === 0) {
     const least = (10 ** -(shown.decimals ?? 0)).toFixed(shown.decimals ?? 0);
     return value < 0 ? `>\u2212${least}` : `<${least}`;

@@ -26,9 +26,23 @@ export const withHyphen = (digits: string): string => digits.replace("\u2212", "
 export const signed = (sentence: string): string =>
   sentence.replace(/(\d) us\b/g, "$1 µs").replace(/(^|[ (])-(?=\d)/g, "$1\u2212");
 
+/** Digits of a double that is halfway between two numbers: it has 52 of them behind the point at most. */
+const HALF = /^5(0*)$/;
+const MOST_DIGITS = 60;
+
+/** As the program rounds: what is exactly halfway goes to the even neighbour (6.25 is 6.2, 38.75 is 38.8); toFixed would go up. */
+export function rounded(value: number, decimals: number): string {
+  const up = value.toFixed(decimals);
+  const whole = value.toFixed(Math.min(100, decimals + MOST_DIGITS));
+  const cut = whole.slice(0, whole.length - MOST_DIGITS);
+  const isHalfway = decimals + MOST_DIGITS <= 100 && HALF.test(whole.slice(-MOST_DIGITS));
+  const last = Number(cut.replace(".", "").slice(-1));
+  return isHalfway && last % 2 === 0 ? cut.replace(/\.$/, "") : up;
+}
+
 /** So many digits behind the point; what rounds to zero has no sign. */
 export const fixed = (value: number, decimals: number): string =>
-  withMinus(value.toFixed(decimals).replace(/^-(?=0(\.0*)?$)/, ""));
+  withMinus(rounded(value, decimals).replace(/^-(?=0(\.0*)?$)/, ""));
 /** As many digits as a value has, at most six that count: ticks of an axis. */
 export const short = (value: number): string => withMinus(String(Number(value.toPrecision(6))));
 

@@ -137,23 +137,19 @@ function questionOf(
   cluster: number,
 ): [string, Params] {
   const step = stepOf(scope);
+  const only = step === null ? {} : { step_id: step };
   if (rank === null) {
-    const only = step === null ? {} : { step_id: step };
     return ["mode", { name: "call_tree", table: MODE_TABLES[by], cluster, ...only }];
   }
   const params: Params = { rank: rank.key, by };
   const span = analysisSpan.get();
   const framed = box.get();
-  const found = (rank.steps ?? []).find(([id]) => String(id) === step);
-  if (found !== undefined) {
-    return ["call_tree", { ...params, from: found[1], to: found[2] }];
-  }
   if (scope === "span") {
     return ["call_tree", { ...params, ...spanParams(span, rank) }];
   }
   return scope === "box" && framed !== null
     ? ["call_tree", { ...params, ...askOf(framed, rank, lanesOf(framed).get(rank.key) ?? []) }]
-    : ["call_tree", params];
+    : ["call_tree", { ...params, ...only }];
 }
 
 // --- the tree ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /** What is said of a drawn chart: figures of each stage beside its row, and facts over all. */
 import { restAfter, shareText, timesAs, valueText } from "../base/format";
-import { duration, percent } from "../base/time";
+import { duration, fixed, percent } from "../base/time";
 import type { Column } from "../pipeline/margins";
 import type { Chart } from "../pipeline/model";
 import {
@@ -88,7 +88,7 @@ function imbalanceColumn(rows: Row[]): Column {
     title: () => t("pipeline.imbalance-title"),
     cell: (r) => {
       const off = mean > 0 ? (100 * (r.busyNs - mean)) / mean : 0;
-      return `${off > 0.05 ? "+" : off < -0.05 ? "−" : ""}${Math.abs(off).toFixed(1)} %`;
+      return `${off > 0.05 ? "+" : off < -0.05 ? "−" : ""}${fixed(Math.abs(off), 1)} %`;
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The simulation: schedule, numbers, durations and factors of stages, each as it was measured until it is changed; what comes of
  * it stands beside, and lies below the measured rows at once. */
 import { useAtom } from "../base/atom";
-import { duration, percent } from "../base/time";
+import { duration, fixed, percent } from "../base/time";
 import { session } from "../model/session";
 import { NumberField } from "../panels/number_field";
 import { makeView } from "../pipeline/rows";
@@ -393,7 +393,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
         <div title={t("simulate.activations-title")}>
           <dt>{t("simulate.activations")}</dt>
           <dd>
-            <b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b>{" "}
+            <b>{activations % 1 === 0 ? activations : fixed(activations, 1)}</b>{" "}
             {t("simulate.activations-of")}
           </dd>
         </div>

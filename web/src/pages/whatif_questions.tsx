@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { get, getBytes } from "../api/client";
 import { useAtom } from "../base/atom";
-import { duration } from "../base/time";
+import { duration, fixed } from "../base/time";
 import { saveAs } from "../model/exports";
 import { fail } from "../model/notices";
 import { Failed, Loading } from "../panels/empty";
@@ -115,7 +115,7 @@ function Answer({ asked }: { asked: Question }) {
         gain >= 0 ? "whatif.less" : "whatif.more",
         duration(step),
         duration(Math.abs(gain)),
-        Math.abs(share).toFixed(1),
+        fixed(Math.abs(share), 1),
       )}
     </p>
   );

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Link, Ref, Slice } from "../api/types";
 import { useAtom } from "../base/atom";
-import { duration, exact } from "../base/time";
+import { duration, exact, percent } from "../base/time";
 import { whyNoLinks } from "../model/notes";
 import { fail } from "../model/notices";
 import { offsets, rankOf, selected, shiftOf, show } from "../model/session";
@@ -133,9 +133,7 @@ export function Detail() {
   const rank = rankOf(slice.rank);
   const shift = shiftAt(slice.rank, slice.lane) ?? (rank === undefined ? 0 : shiftOf(rank));
   const share =
-    slice.self_ns === null || slice.dur === 0
-      ? ""
-      : ` (${((slice.self_ns / slice.dur) * 100).toFixed(1)} %)`;
+    slice.self_ns === null || slice.dur === 0 ? "" : ` (${percent(slice.self_ns / slice.dur)} %)`;
   const rows: [string, ComponentChildren][] = [
     [
       t("detail.name"),

@@ -3,7 +3,7 @@
 import { el } from "../base/dom";
 import { shareText } from "../base/format";
 import type { Theme } from "../base/theme";
-import { duration, percent } from "../base/time";
+import { duration, fixed, percent } from "../base/time";
 import { ChartView } from "./chart_view";
 import type { Words } from "./details";
 import type { Chart, Shapes, Shown, Table } from "./model";
@@ -30,7 +30,7 @@ const ZOOM_KEY = 1.5;
 
 /** How many ranks there are, and how near those that have no row are to one that has. */
 function alikeFacts({ ranks, pipelines, near, leftOut }: Alike, many: Speech["many"]): string[] {
-  const facts = [fill(many.facts, ranks, pipelines, (100 * near).toFixed(0))];
+  const facts = [fill(many.facts, ranks, pipelines, fixed(100 * near, 0))];
   return leftOut > 0 ? [...facts, fill(many.leftOut, leftOut)] : facts;
 }
 
