@@ -417,7 +417,7 @@ static void check_counters(const sample *s, const opened *o) {
     for (uint32_t i = 0; i < c->n; i++) {
         const char *name = ps_trace_text(o->trace, tracks[c->track[i]].name);
         if (strncmp(name, "HBM ", 4) == 0) {
-            assert_string_equal(ps_trace_text(o->trace, tracks[c->track[i]].unit), "MB/s");
+            assert_string_equal(ps_trace_text(o->trace, tracks[c->track[i]].unit), "MiB/s");
             ps_buf_addf(&got, "%lld %s %.0f\n",
                         (long long)(c->time_ns[i] + ps_trace_origin_ns(o->trace)), name,
                         c->value[i] * 1024 * 1024);

@@ -558,6 +558,16 @@ static int64_t device_of(const ps_value *v) {
     return ok && device >= 0 ? device : -1;
 }
 
+ps_str ps_ascend_csv_unit(ps_builder *b, const char *unit, size_t n) {
+    bool is_binary = n >= 2 && (unit[0] == 'K' || unit[0] == 'M') && unit[1] == 'B';
+    char text[16];
+    if (!is_binary || n + sizeof "i" > sizeof text) {
+        return ps_builder_str(b, unit, n);
+    }
+    int length = snprintf(text, sizeof text, "%ciB%.*s", unit[0], (int)n - 2, unit + 2);
+    return ps_builder_str(b, text, (size_t)length);
+}
+
 /* Adds one column of one row. `name` is "PTA/Total Reserved". */
 static void add_csv_table_value(ps_builder *b, const counter_file *f, const char *name, ps_str unit,
                                 int64_t device, int64_t time_ns, double value) {
@@ -590,7 +600,7 @@ static void add_rows(const ps_table *t, ps_builder *b, const counter_file *f) {
             t->columns[c].type != PS_COL_REAL) {
             continue;
         }
-        ps_str unit_text = ps_builder_str(b, unit + 1, strcspn(unit + 1, ")"));
+        ps_str unit_text = ps_ascend_csv_unit(b, unit + 1, strcspn(unit + 1, ")"));
         for (size_t row = 0; row < t->n_rows && !ps_builder_failed(b); row++) {
             const ps_value *value = ps_table_cell(t, row, c);
             const ps_value *what = ps_table_cell(t, row, component);

@@ -47,7 +47,10 @@ bool ps_ascend_csv_same_parts(const char *file_name, const char *other);
 #define PS_NO_COLUMN SIZE_MAX
 size_t ps_ascend_csv_column(const ps_table *t, const char *name);
 
-/* Counters from memory_record ("PTA/Total Reserved", MB) and npu_module_mem ("NPU Module Mem/SLOG", MB). */
+/* A unit of the text export by its right name: it divides bytes by 2^10 and 2^20 and writes KB and MB. Others stay. */
+ps_str ps_ascend_csv_unit(ps_builder *b, const char *unit, size_t n);
+
+/* Counters from memory_record ("PTA/Total Reserved", MiB) and npu_module_mem ("NPU Module Mem/SLOG", MiB). */
 void ps_ascend_csv_counters(const ps_table *t, ps_builder *b);
 
 #endif

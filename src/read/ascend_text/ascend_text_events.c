@@ -324,7 +324,7 @@ static uint32_t make_series(ps_ascend_text *r, const ps_model_event *e, const ch
                       .name = series_name(r, e, key, key_bytes, acc_id)};
     uint32_t row = ps_builder_track(r->builder, track);
     if (unit_bytes > 0) {
-        ps_builder_track_unit(r->builder, row, ps_builder_str(r->builder, unit, unit_bytes));
+        ps_builder_track_unit(r->builder, row, ps_ascend_csv_unit(r->builder, unit, unit_bytes));
     }
     return row;
 }
