@@ -451,6 +451,27 @@ static void memory_event(ps_builder *b, uint32_t track_, int64_t at, int64_t byt
     ps_builder_arg_int(b, s, "Device Type", 1);
 }
 
+/* Counters of memory are in KiB and MiB here, and in KB and MB in files of others, which mean the same; others are no memory. */
+static void memory_of_counters(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    static const char *const UNITS[] = {"KiB", "MB", "MHz"};
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "APP/%d", i);
+        uint32_t track_ = ps_builder_track(b, (ps_track){.kind = PS_TRACK_COUNTER,
+                                                         .pid = 1,
+                                                         .tid = -1,
+                                                         .device = 0,
+                                                         .name = ps_builder_str(b, name, 5)});
+        ps_builder_track_unit(b, track_, ps_builder_str(b, UNITS[i], strlen(UNITS[i])));
+        assert_true(ps_builder_counter(b, track_, SMALL_EPOCH_NS + i, 3));
+    }
+    ps_trace *t = small_seal(b);
+    expect_columns(t, (ask){.name = "memory_curve"}, "owner,value", "APP/0|3072\nAPP/1|3145728\n");
+    ps_trace_free(t);
+}
+
 static void memory_of_pytorch(void **state) {
     (void)state;
     ps_builder *b = ps_builder_new();
@@ -761,6 +782,7 @@ int main(void) {
         cmocka_unit_test(classes_by_hand),
         cmocka_unit_test(waits_behind_sends),
         cmocka_unit_test(no_computing_collected),
+        cmocka_unit_test(memory_of_counters),
         cmocka_unit_test(memory_of_pytorch),
         cmocka_unit_test(curves_keep_their_peaks),
         cmocka_unit_test(frequencies_that_fall),

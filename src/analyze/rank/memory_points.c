@@ -215,11 +215,13 @@ static bool add_events(ps_memory_points *m, const ps_trace *trace, ps_memory_by 
 
 /* --- counters ---------------------------------------------------------------------------------------------------------------- */
 
-/* The scale to bytes; 0: it counts no memory that is held. */
+/* The scale to bytes; 0: it counts no memory that is held. Files of other programs that say KB and MB mean the same. */
 static double scale_of(const char *unit) {
+    bool is_kib = strcmp(unit, "KiB") == 0 || strcmp(unit, "KB") == 0;
+    bool is_mib = strcmp(unit, "MiB") == 0 || strcmp(unit, "MB") == 0;
     return strcasecmp(unit, "bytes") == 0 || strcmp(unit, "B") == 0 ? 1
-           : strcmp(unit, "KB") == 0                                ? 1024
-           : strcmp(unit, "MB") == 0                                ? 1024 * 1024
+           : is_kib                                                 ? 1024
+           : is_mib                                                 ? 1024 * 1024
                                                                     : 0;
 }
 
