@@ -717,10 +717,10 @@ for (const [look, locale] of [
   });
   await there.dispatchEvent("body", "drop", { dataTransfer: trace });
   await there.waitForFunction(() => /2 files: each is a capture/.test(document.body.innerText));
-  await there.waitForFunction(
-    () =>
-      /another\.json is open/.test(document.body.innerText) &&
-      /^6 of 6 ranks/.test(document.querySelector(".chip").textContent),
+  // What is said goes after a while, and may have gone before all are read.
+  await there.waitForFunction(() => /another\.json is open/.test(document.body.innerText));
+  await there.waitForFunction(() =>
+    /^6 of 6 ranks/.test(document.querySelector(".chip").textContent),
   );
   // No file of views is said to be none.
   await there.keyboard.press("v");
