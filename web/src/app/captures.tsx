@@ -14,7 +14,7 @@ import {
   sendCapture,
 } from "../model/captures";
 import type { Folder } from "../model/captures";
-import { fail, notify } from "../model/notices";
+import { fail, lower, notify } from "../model/notices";
 import { Icon } from "../panels/icons";
 import { t } from "../words";
 import { takeViews } from "./views";
@@ -75,8 +75,8 @@ async function sendFiles(files: readonly File[]): Promise<void> {
       if (await takeViews(file)) {
         continue;
       }
-      notify("info", t("captures.sending", file.name));
-      await sendCapture(file);
+      const sending = notify("info", t("captures.sending", file.name));
+      await sendCapture(file).finally(() => lower(sending)); // what was said of all stays in sight
       notify("info", t("captures.opened", file.name));
     } catch (error) {
       fail(error);
