@@ -123,6 +123,11 @@ static void of_ranks_and_steps(void **state) {
     small_run_mode(&run, "call_tree", t, 2, &none);
     assert_int_equal(run.map_codes[0], PS_NOTHING);
     small_run_fini(&run);
+    const ps_analysis_opts turned = {
+        .step_id = -1, .from_ns = SMALL_EPOCH_NS + 60, .to_ns = SMALL_EPOCH_NS + 20};
+    small_run_mode(&run, "call_tree", t, 2, &turned); /* ends before it begins */
+    assert_int_equal(run.map_codes[0], PS_NOTHING);
+    small_run_fini(&run);
     const ps_analysis_opts first = {.step_id = 1};
     small_run_mode(&run, "call_tree", t, 2, &first);
     table = small_table(&run, "CallTree");

@@ -34,11 +34,8 @@ static bool call_ran_in_span(const work *w, const ps_module_call *call) {
     int64_t end = call->end_ns;
     bool ran = ps_asked_span_cut(&w->scope.span, &start, &end);
     for (uint32_t i = 0; !ran && i < call->n_ops; i++) {
-        uint32_t op = t->ops[call->first_op + i];
-        for (uint32_t k = t->first_kernel[op]; !ran && k < t->first_kernel[op + 1]; k++) {
-            ran = ps_module_part_ns(&w->scope, ps_trace_slices(w->in->trace), t->kernels[k],
-                                    &start) >= 0;
-        }
+        ran = ps_module_op_ran(t, &w->scope, ps_trace_slices(w->in->trace),
+                               t->ops[call->first_op + i]);
     }
     return ran;
 }

@@ -152,24 +152,12 @@ static void add_averaged_up(collecting *c, ps_module_row *row, uint32_t op) {
     }
 }
 
-/* Whether any kernel of the operator ran in the span. */
-static bool ran_in_span(const collecting *c, uint32_t op) {
-    const ps_module_tree *t = c->tree;
-    int64_t start = 0;
-    for (uint32_t k = t->first_kernel[op]; k < t->first_kernel[op + 1]; k++) {
-        if (ps_module_part_ns(c->scope, c->s, t->kernels[k], &start) >= 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool take_op(collecting *c, const ps_module_call *call, uint32_t position, uint64_t sequence,
                     uint32_t variant) {
     const ps_module_tree *t = c->tree;
     uint32_t op = t->ops[call->first_op + position];
     uint32_t n = t->first_kernel[op + 1] - t->first_kernel[op];
-    if (!ran_in_span(c, op)) {
+    if (!ps_module_op_ran(c->tree, c->scope, c->s, op)) {
         return true;
     }
     if (!room_for_words(c, (size_t)n + 3)) {

@@ -46,6 +46,16 @@ int64_t ps_module_part_ns(const ps_module_scope *scope, const ps_slices *s, uint
     return ps_asked_span_cut(&scope->span, start_ns, &end_ns) ? end_ns - *start_ns : -1;
 }
 
+bool ps_module_op_ran(const ps_module_tree *tree, const ps_module_scope *scope, const ps_slices *s,
+                      uint32_t op) {
+    int64_t start_ns = 0;
+    bool ran = false;
+    for (uint32_t k = tree->first_kernel[op]; !ran && k < tree->first_kernel[op + 1]; k++) {
+        ran = ps_module_part_ns(scope, s, tree->kernels[k], &start_ns) >= 0;
+    }
+    return ran;
+}
+
 const char *ps_module_source_text(ps_lang lang, const ps_module_tree *t) {
     static const ps_said TEXTS[PS_N_MODULE_SOURCES] = {
         {{"ranges of domain Module", "Module 域的 range"}},

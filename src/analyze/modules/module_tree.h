@@ -82,6 +82,9 @@ typedef struct ps_module_scope {
 /* How long a kernel ran inside of the span, and from when; -1: not at all. */
 int64_t ps_module_part_ns(const ps_module_scope *scope, const ps_slices *s, uint32_t slice,
                           int64_t *start_ns);
+/* Whether any kernel of operator `op` ran inside of it. */
+bool ps_module_op_ran(const ps_module_tree *tree, const ps_module_scope *scope, const ps_slices *s,
+                      uint32_t op);
 
 /* "ranges of domain Module" ... */
 const char *ps_module_source_text(ps_lang lang, const ps_module_tree *t);

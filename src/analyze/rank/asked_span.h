@@ -18,19 +18,20 @@ typedef struct ps_asked_span {
 
 static inline ps_asked_span ps_asked_span_of(const ps_analysis_opts *opts, const ps_trace *trace) {
     int64_t origin_ns = ps_trace_origin_ns(trace);
-    return (ps_asked_span){opts->from_ns > 0 ? opts->from_ns - origin_ns : INT64_MIN,
-                           opts->to_ns > 0 ? opts->to_ns - origin_ns : INT64_MAX};
+    return (ps_asked_span){opts->from_ns > 0 ? ps_i64_minus(opts->from_ns, origin_ns) : INT64_MIN,
+                           opts->to_ns > 0 ? ps_i64_minus(opts->to_ns, origin_ns) : INT64_MAX};
 }
 
 static inline bool ps_is_span_asked(const ps_analysis_opts *opts) {
     return opts->from_ns > 0 || opts->to_ns > 0;
 }
 
-/* Whether anything of [*start, *end) lies in the span, of no length too: then they become the part that does. */
+/* Whether anything of [*start, *end) lies in the span, of no length too: then they become the part that does. In a span that ends before
+ * it begins lies nothing. */
 static inline bool ps_asked_span_cut(const ps_asked_span *span, int64_t *start_ns,
                                      int64_t *end_ns) {
-    bool touches =
-        *start_ns < span->to_ns && (*start_ns >= span->from_ns || *end_ns > span->from_ns);
+    bool touches = span->from_ns < span->to_ns && *start_ns < span->to_ns &&
+                   (*start_ns >= span->from_ns || *end_ns > span->from_ns);
     if (touches) {
         *start_ns = ps_larger(*start_ns, span->from_ns);
         *end_ns = ps_smaller(*end_ns, span->to_ns);

@@ -45,10 +45,10 @@ static void put_calls_key(const calls_ask *a, const ps_slice_box *box, ps_buf *k
         ps_slice_box_key(a->q, box, "calls", key);
     } else {
         const char *rank = ps_param_text(a->q, "rank");
-        ps_buf_addf(key, "calls of %s %lld %lld %lld ", rank, (long long)a->tree.step,
-                    (long long)a->tree.span.from_ns, (long long)a->tree.span.to_ns);
+        ps_buf_addf(key, "calls of %s %lld %lld ", rank, (long long)a->tree.span.from_ns,
+                    (long long)a->tree.span.to_ns);
     }
-    ps_buf_add_str(key, a->by);
+    ps_buf_addf(key, "%lld %s", (long long)a->tree.step, a->by);
 }
 
 static ps_code put_calls(ps_reply *r, calls_ask *a, const ps_slice_box *box, ps_err *err) {

@@ -26,18 +26,21 @@ export const withHyphen = (digits: string): string => digits.replace("\u2212", "
 export const signed = (sentence: string): string =>
   sentence.replace(/(\d) us\b/g, "$1 µs").replace(/(^|[ (])-(?=\d)/g, "$1\u2212");
 
-/** Digits of a double that is halfway between two numbers: it has 52 of them behind the point at most. */
-const HALF = /^5(0*)$/;
+/** Enough digits to tell a half from what is next to it: behind its 5 there are only zeros. */
 const MOST_DIGITS = 60;
+const HALF = /^50*$/;
 
 /** As the program rounds: what is exactly halfway goes to the even neighbour (6.25 is 6.2, 38.75 is 38.8); toFixed would go up. */
 export function rounded(value: number, decimals: number): string {
   const up = value.toFixed(decimals);
-  const whole = value.toFixed(Math.min(100, decimals + MOST_DIGITS));
-  const cut = whole.slice(0, whole.length - MOST_DIGITS);
-  const isHalfway = decimals + MOST_DIGITS <= 100 && HALF.test(whole.slice(-MOST_DIGITS));
-  const last = Number(cut.replace(".", "").slice(-1));
-  return isHalfway && last % 2 === 0 ? cut.replace(/\.$/, "") : up;
+  // Halves are rare, and all digits take their time.
+  if (!Number.isInteger(value * 10 ** decimals * 2) || Number.isInteger(value * 10 ** decimals)) {
+    return up;
+  }
+  const whole = value.toFixed(decimals + MOST_DIGITS);
+  const cut = whole.slice(0, -MOST_DIGITS).replace(/\.$/, "");
+  const isEven = Number(cut.slice(-1)) % 2 === 0;
+  return isEven && HALF.test(whole.slice(-MOST_DIGITS)) ? cut : up;
 }
 
 /** So many digits behind the point; what rounds to zero has no sign. */
