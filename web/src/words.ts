@@ -443,7 +443,6 @@ const WORDS = {
   "chart.waitsFor": [ENGLISH.waitsFor, CHINESE.waitsFor],
   "chart.onPath": [ENGLISH.onPath, CHINESE.onPath],
   "chart.pathOf": [ENGLISH.pathOf, CHINESE.pathOf],
-  "chart.legendChunks": [ENGLISH.legendChunks, CHINESE.legendChunks],
   "chart.shareOfPath": [ENGLISH.shareOfPath, CHINESE.shareOfPath],
   "chart.waitedBefore": [ENGLISH.waitedBefore, CHINESE.waitedBefore],
   "chart.afterOp": [ENGLISH.afterOp, CHINESE.afterOp],

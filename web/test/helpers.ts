@@ -61,6 +61,7 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
     how: "",
     isMeasured: false,
     notes: [],
+    numbers: "",
     untold: "",
     unreplayed: "",
     originNs: "0",

@@ -21,7 +21,6 @@ import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
 import { linkDetails, opDetails, type Words } from "../src/pipeline/details";
 import { isDeciding, linkOf, pieceNear, pieceOver, piecesOf } from "../src/pipeline/path";
 import { ENGLISH, longestText } from "../src/pipeline/texts";
-import { countedOn } from "../src/pipeline/panels";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
 import { measuredOf } from "../src/pages/pipeline_figures";
@@ -93,19 +92,6 @@ test("the path of the pipeline that makes the step as long as it is stands out, 
     "critical path of pipeline 1, the longest of 2",
   );
   assert.equal(linkDetails(chart, 0, 0, 0, ENGLISH).kind, "critical path of pipeline 0");
-});
-
-test("the legend says how numbers count on from chunk to chunk, where they do", () => {
-  const chart = chartOf([
-    { name: "0", microbatch: 0, start: 0, end: 10 },
-    { name: "8b", microbatch: 0, start: 10, end: 20 },
-    { name: "8", microbatch: 0, start: 20, end: 30 },
-  ]);
-  assert.equal(countedOn(chart), null);
-  chart.labels[1].chunk = chart.labels[2].chunk = 1;
-  assert.equal(countedOn(chart)?.name, "8");
-  chart.labels[2].name = "0";
-  assert.equal(countedOn(chart), null, "it has the number of its microbatch");
 });
 
 test("all texts of the chart are words of the page", () => {
@@ -270,6 +256,7 @@ test("unpacking rebuilds start and end from gaps", () => {
     measured: 1,
     untold: "why",
     notes: ["a note"],
+    numbers: "",
     unreplayed: "no schedule",
     origin_ns: "9007199254740993",
     ranks: [

@@ -448,11 +448,14 @@ const point = async (page, row, ms, of = 330) => {
   // What is said of a pair schedule: how much of it overlaps, in one line; the rest is a note.
   const page = await open(overlapping);
   assert.match(await facts(page), /dualpipev.*overlapped \d\d\.\d % of busy/);
+  const numbers = /Numbers count on from chunk to chunk: op 10 is microbatch 0 of chunk 1\./g;
+  const told = (await page.locator("body").innerText()).match(numbers) ?? [];
+  assert.equal(told.length, 1, "what numbers mean stands in the legend, and once");
   assert.doesNotMatch(await facts(page), /Numbers count on/);
   const notes = page.locator(".pl-notes");
-  assert.match(await notes.locator("summary").getAttribute("title"), /Numbers count on/);
+  assert.match(await notes.locator("summary").getAttribute("title"), /carry no mark/);
   await notes.locator("summary").click();
-  assert.match(await notes.locator("ul").innerText(), /Numbers count on/);
+  assert.match(await notes.locator("ul").innerText(), /carry no mark/);
   await page.close();
 }
 

@@ -367,6 +367,16 @@ static void pack_note(ps_json *j, ps_buf *note) {
     ps_buf_clear(note);
 }
 
+/* What the numbers on blocks mean, for the legend; "" where they are plain microbatches. */
+static void put_numbers(const ps_chart *chart, ps_json *j) {
+    ps_buf note = {0};
+    ps_chart_say_numbers(chart, "", PS_SAY(chart->lang, " ", ""), &note);
+    ps_json_key(j, "numbers");
+    ps_json_script_str(j, ps_buf_str(&note));
+    j->out->failed = j->out->failed || !ps_buf_ok(&note);
+    ps_buf_fini(&note);
+}
+
 /* What the terminal says of the chart's ops beside it. */
 static void put_notes(const ps_chart *chart, ps_json *j) {
     ps_buf note = {0};
@@ -376,8 +386,6 @@ static void put_notes(const ps_chart *chart, ps_json *j) {
     }
     pack_note(j, &note);
     ps_chart_say_clocks(chart, true, "", PS_SAY(chart->lang, ". ", "。"), &note);
-    pack_note(j, &note);
-    ps_chart_say_numbers(chart, "", PS_SAY(chart->lang, " ", ""), &note);
     pack_note(j, &note);
     ps_buf_fini(&note);
     if (chart->n_unmarked_weights > 0) {
@@ -424,6 +432,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_json_key(&j, "unreplayed");
     ps_json_script_str(&j, chart->unreplayed);
     put_notes(chart, &j);
+    put_numbers(chart, &j);
     ps_json_key(&j, "origin_ns");
     ps_json_int_text(&j, chart->origin_ns);
     ps_json_line(&j, 0);

@@ -4,6 +4,7 @@
  *    "measured":1,"untold":"...",  idle time is what "bubbles" says; why some ranks have none
  *    "unreplayed":"...",           why no other schedule was replayed, or nothing is gained
  *    "notes":["..."],              what the terminal says of its ops beside it
+ *    "numbers":"...",              what the numbers on blocks mean, where they are not plain microbatches
  *    "ranks":[[rank,stage (-1: it is none, or which is not known),pipeline,1 or 0: its bubble is told],...],
  *    "unmarked":[[rank row,step,ns],...],        of the bubble, what may be ops without marks
  *    "overlapped":[[rank row,step,ns],...],      of busy time, a forward and a backward at once

@@ -87,6 +87,8 @@ export interface Chart {
   unreplayed: string;
   /** What else is to be known of its ops: a sentence each. */
   notes: string[];
+  /** What the numbers on blocks mean, "" where they are plain microbatches. */
+  numbers: string;
   originNs: string;
   ranks: Rank[];
   labels: Label[];

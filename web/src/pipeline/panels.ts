@@ -2,7 +2,7 @@
 import { el } from "../base/dom";
 import { kindText, type Words } from "./details";
 import { fill, type Texts } from "./texts";
-import { isTransfer, N_KINDS, type Chart, type Label, type Shapes, type Table } from "./model";
+import { isTransfer, N_KINDS, type Chart, type Shapes, type Table } from "./model";
 import {
   exactText,
   restAfter,
@@ -27,13 +27,6 @@ export function lookText(words: Words, look: number): string {
 /** The pattern of a cause of waiting. */
 const waitClass = ({ hatches }: Shapes, cause: number): string =>
   `pp-wait pp-lines${hatches[cause]}`;
-
-/** A block whose number is not that of its microbatch, because numbers count on from chunk to chunk (docs/schedules.md); null: there is none. */
-export const countedOn = (chart: Chart): Label | null =>
-  chart.labels.find(
-    ({ name, chunk, microbatch }) =>
-      chunk > 0 && microbatch >= 0 && /^\d+$/.test(name) && Number(name) !== microbatch,
-  ) ?? null;
 
 export function legend(
   chart: Chart,
@@ -68,10 +61,8 @@ export function legend(
   if (view.theoryShare !== null) {
     entry(el("i", { class: "pp-swatch pair" }), texts.legendPair);
   }
-  const counted = countedOn(chart);
-  if (counted !== null) {
-    const { name, microbatch, chunk } = counted;
-    list.append(el("li", { class: "quiet" }, fill(texts.legendChunks, name, microbatch, chunk)));
+  if (chart.numbers !== "") {
+    list.append(el("li", { class: "quiet" }, chart.numbers));
   }
   return list;
 }

@@ -11,6 +11,7 @@ export interface Packed {
   untold: string;
   unreplayed: string;
   notes: string[];
+  numbers: string;
   origin_ns: string;
   ranks: [number, number, number, number][];
   n: number;
@@ -101,6 +102,7 @@ export function unpack(p: Packed): Chart {
     untold: p.untold,
     unreplayed: p.unreplayed,
     notes: p.notes.map(signed),
+    numbers: p.numbers,
     originNs: p.origin_ns,
     ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({
       rank,
