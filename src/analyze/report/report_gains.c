@@ -165,15 +165,12 @@ static bool is_stall_rule(ps_rule_id rule) {
            rule == PS_RULE_OTHER_STALL;
 }
 
-/* A bound that takes less than a twentieth off is not worth a sentence. */
+/* A bound that takes less than a twentieth off is not worth a sentence; stalls have one of their own (say_bubble_bound). */
 static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                       const ps_report_member *longest, int64_t left_ns) {
     const ps_lang lang = list->lang;
-    if (is_stall_rule(f->rule)) { /* no more than the bubble: what stays then is told there */
-        return;
-    }
     char more[192];
-    if (claimed_ns - f->gain_ns <= claimed_ns / 20) {
+    if (is_stall_rule(f->rule) || claimed_ns - f->gain_ns <= claimed_ns / 20) {
         return;
     }
     bool waits = ps_report_other_idle_ns(longest, f->rule) > 0;
@@ -288,14 +285,31 @@ static void say_absorbed(ps_report *report, ps_finding *f) {
     }
 }
 
-/* Stalls are parts of the bubble, whose finding stands before theirs: without one of them a step saves no more than without all. */
-static void bound_by_bubble(const ps_report *report, ps_finding *f) {
+/* Stalls are parts of the bubble, whose finding stands before theirs: without one of them a step saves no more than without all. NULL:
+ * the bubble is no finding. */
+static const ps_finding *bound_by_bubble(const ps_report *report, ps_finding *f) {
     for (size_t i = 0; is_stall_rule(f->rule) && i < report->findings.n; i++) {
         const ps_finding *bubble = &report->findings.all[i];
-        if (bubble->rule == PS_RULE_BUBBLE && f->gain_ns > bubble->gain_ns) {
-            f->gain_ns = bubble->gain_ns;
+        if (bubble->rule == PS_RULE_BUBBLE) {
+            f->gain_ns = f->gain_ns < bubble->gain_ns ? f->gain_ns : bubble->gain_ns;
+            return bubble;
         }
     }
+    return NULL;
+}
+
+/* What bounds the bubble bounds its stalls, and is told there. */
+static void say_bubble_bound(ps_findings *list, ps_finding *f, const ps_finding *bubble) {
+    char more[160];
+    if (f->claimed_ns - f->gain_ns <= f->claimed_ns / 20) {
+        return;
+    }
+    (void)snprintf(more, sizeof more,
+                   PS_SAY(list->lang,
+                          " It is a part of the bubble: without all of that a step saves %s.",
+                          "它是气泡的一部分：去掉全部气泡，一个 step 可省 %s。"),
+                   ps_ns_text_of(bubble->gain_ns).text);
+    append_text(list, f, more);
 }
 
 /* What the rank does between the first and the last op of a step: all that is no bubble. */
@@ -305,8 +319,9 @@ static int64_t busy_in_chart_ns(const ps_report *report, const ps_report_member 
     return m->bubbles.n > 0 ? busy_ns : ps_report_own_ns(m);
 }
 
-/* A stage that nobody keeps waiting still begins behind the first forwards of those before it, and has its own work to do. */
-static void bound_by_warmup(ps_report *report, ps_finding *f) {
+/* A stage that nobody keeps waiting still begins behind the first forwards of those before it, and has its own work to do. Whether that
+ * takes anything off the gain. */
+static bool bound_by_warmup(ps_report *report, ps_finding *f) {
     const ps_lang lang = report->findings.lang;
     const ps_report_member *longest = NULL;
     int64_t longest_ns = 0;
@@ -320,20 +335,22 @@ static void bound_by_warmup(ps_report *report, ps_finding *f) {
     }
     int64_t step_ns = report->chart_step_ns > 0 ? report->chart_step_ns : report->step_ns;
     int64_t most_ns = step_ns > longest_ns ? step_ns - longest_ns : 0;
-    if (longest != NULL && f->gain_ns > most_ns) {
-        char more[192];
-        (void)snprintf(
-            more, sizeof more,
-            PS_SAY(
-                lang,
-                " With the work as it is rank %s bounds the gain: its warm-up of %s, in which no stall "
-                "is, and its work take %s.",
-                "在工作不变时，收益受 rank %s 限制：其预热 %s（其中没有停顿）加上工作共需 %s。"),
-            PS_RANK(longest->rank), ps_ns_text_of(longest->warmup_ns).text,
-            ps_ns_text_of(longest_ns).text);
-        append_text(&report->findings, f, more);
-        f->gain_ns = most_ns;
+    if (longest == NULL || f->gain_ns <= most_ns) {
+        return false;
     }
+    char more[192];
+    (void)snprintf(
+        more, sizeof more,
+        PS_SAY(
+            lang,
+            " With the work as it is rank %s bounds the gain: its warm-up of %s, in which no stall "
+            "is, and its work take %s.",
+            "在工作不变时，收益受 rank %s 限制：其预热 %s（其中没有停顿）加上工作共需 %s。"),
+        PS_RANK(longest->rank), ps_ns_text_of(longest->warmup_ns).text,
+        ps_ns_text_of(longest_ns).text);
+    append_text(&report->findings, f, more);
+    f->gain_ns = most_ns;
+    return true;
 }
 
 /* Of a rule on one rank or link: the rank whose step takes longest once that is as usual. The others save what they wait for others and no
@@ -404,9 +421,10 @@ static void bound_gain(ps_report *report, ps_finding *f) {
         say_step_bound(&report->findings, f, f->claimed_ns, step, step_left_ns);
     }
     f->gain_ns = f->gain_ns < report->step_ns ? f->gain_ns : report->step_ns;
-    bound_by_bubble(report, f);
-    if (f->gain_ns > 0 && f->rule == PS_RULE_STAGE_WAIT) {
-        bound_by_warmup(report, f);
+    const ps_finding *bubble = bound_by_bubble(report, f);
+    bool by_warmup = f->gain_ns > 0 && f->rule == PS_RULE_STAGE_WAIT && bound_by_warmup(report, f);
+    if (bubble != NULL && !by_warmup) {
+        say_bubble_bound(&report->findings, f, bubble);
     }
     say_beside(report, f);
 }
