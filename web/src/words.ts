@@ -622,6 +622,7 @@ const WORDS = {
   "phase.6": ["cool-down", "收尾"],
   // --- other pages ---------------------------------------------------------------------------------------------------
   "form.host": ["Host", "主机"],
+  "form.type-part": ["{0} of them: type a part of the name, Enter takes the one that is left", "共 {0} 项：输入名称的一部分，只剩一项时按 Enter 选择"],
   "form.rank": ["Rank", "Rank"],
   "rank.none": ["Nothing is open.", "未打开任何数据。"],
   "rank.failed": ["{0} could not be read.", "无法读取 {0}。"],
@@ -836,7 +837,6 @@ const WORDS = {
   "comm.no-links": ["No link between ranks meets this choice.", "没有符合条件的 rank 间链路。"],
   "comm.only-inner": ["There is communication within ranks: tick “Show inner communication”.", "存在卡内通信：请勾选“显示卡内通信”。"],
   "comm.no-times": ["No operator meets this choice.", "没有符合条件的算子。"],
-  "comm.cut": ["{0} of {1} are shown: choose a step or a group to see the others.", "显示 {1} 项中的 {0} 项：请选择 step 或通信域查看其余。"],
   "comm.links": ["Links between ranks", "Rank 间链路"],
   "comm.times": ["Communication time by rank", "各 rank 的通信时间"],
   "comm.transports": ["What each transport carried (SDMA is the sum of HCCS, PCIe and SIO)", "各传输类型的传输量（SDMA 为 HCCS、PCIe 与 SIO 之和）"],

@@ -15,6 +15,7 @@ import {
   TOTAL,
   typeOf,
 } from "../src/pages/communication_model";
+import { offered } from "../src/panels/long_select_model";
 import { sizesOf, transportsOf } from "../src/pages/communication_transport_model";
 
 const tableOf = (columns: string[], rows: Table["rows"]): Table => ({
@@ -185,4 +186,18 @@ test("ranks without a communicator of their own are a choice that shows none", (
   assert.equal(ranksWithout(ofRanks(["0", "4"])), "0, 4");
   assert.equal(ranksWithout("group_name_0"), null);
   assert.equal(ranksWithout(""), null);
+});
+
+test("of very many options those with all words of what is typed are offered, the one that is meant first", () => {
+  const all = Array.from({ length: 7000 }, (_, i) => [`op${i}`, `hcom_send__${i} of pp`] as const);
+  assert.deepEqual(
+    offered(all, "", 3).map(([name]) => name),
+    ["op0", "op1", "op2"],
+  );
+  assert.deepEqual(
+    offered(all, "PP send__699", 200).map(([name]) => name),
+    ["op699", ...Array.from({ length: 10 }, (_, i) => `op${6990 + i}`)],
+  );
+  assert.equal(offered(all, "hcom_send__6999 of pp", 2)[0][0], "op6999");
+  assert.deepEqual(offered(all, "recv", 200), []);
 });

@@ -23,10 +23,9 @@ const saysWhy = async (slot, pattern) => {
 const picture = (slot) =>
   slot.locator("canvas").evaluateAll((all) => all.map((c) => c.toDataURL()).join());
 const choice = (slot, name) => slot.getByRole("combobox", { name, exact: true }).first();
+/** Of a list, or of a field that offers some of very many. */
 const options = (slot, label) =>
-  choice(slot, label)
-    .locator("option")
-    .evaluateAll((all) => all.map((o) => o.value));
+  choice(slot, label).evaluate((e) => [...(e.list ?? e).options].map((o) => o.value));
 const tableOf = (slot, text) => slot.locator(".table", { hasText: text }).first();
 const rowsOf = async (table) =>
   Number(await table.locator(".grid").getAttribute("aria-rowcount")) - 1;
@@ -136,6 +135,21 @@ async function communication(view, state = {}) {
   const slot = await v.open("communication", { "comm.view": view, ...state });
   return slot;
 }
+async function chooseOperator(slot, name) {
+  const operator = choice(slot, "Operator");
+  if (await operator.evaluate((e) => e.localName === "input")) {
+    await operator.fill(name);
+    assert.equal(await operator.getAttribute("placeholder"), name, "what was typed is chosen");
+  } else {
+    await operator.selectOption(name);
+  }
+  await v.until(
+    () => v.page.evaluate(() => location.hash),
+    (hash) => new URLSearchParams(hash.slice(1)).get("comm.op") === name,
+    "the address has it",
+  );
+}
+
 async function durations() {
   const slot = await communication("duration");
   await slot.locator("canvas[aria-label^='Operators in time']").waitFor();
@@ -407,6 +421,11 @@ export const PAGES = {
     assert.deepEqual(new Set((await options(slot, "Step")).slice(1)), named);
     assert.ok(
       (await options(slot, "Group")).length >= 1 && (await options(slot, "Operator")).length > 2,
+    );
+    const names = told.rows.map((r) => String(r[column(told, "hccl_op_name")]));
+    await chooseOperator(
+      slot,
+      names.find((name) => name !== "Total Op Info"),
     );
     assert.equal(await slot.locator(".group").first().getByRole("button").count(), 3);
   },

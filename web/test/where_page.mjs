@@ -180,6 +180,26 @@ const hashOf = (page) =>
   await page.close();
 }
 
+// --- of many ranks the operators of those in sight are drawn, below an axis that stays -------------------------------------
+
+{
+  const page = await open("&comm.view=duration", {}, whole);
+  await page.locator("header").getByText("Communication", { exact: true }).click();
+  const axis = page.locator("canvas[aria-label^='Operators in time']");
+  const [box, rows] = [await axis.boundingBox(), page.locator(".span-rows")];
+  assert.ok(
+    box.height < (await rows.evaluate((e) => e.scrollHeight)),
+    "one row is below the others",
+  );
+  await rows.evaluate((e) => (e.scrollTop = e.scrollHeight));
+  const tip = page.locator(".hover-tip", { hasText: "rank 15" });
+  for (let x = 100; x < box.width && (await tip.count()) === 0; x += 12) {
+    await axis.hover({ position: { x, y: box.height - 15 } });
+  }
+  assert.match(await tip.innerText(), /hcom_/, "an operator of the last rank");
+  await page.close();
+}
+
 // --- a filter: bars and table keep to it; the address holds all of it; ranks without places -------------------------------
 
 {

@@ -11,6 +11,7 @@ import { ranks, session } from "../model/session";
 import { findInCommunication, groupInCommunication } from "../model/timeline";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
+import { LongSelect } from "../panels/long_select";
 import { DataTable } from "../panels/table";
 import { t } from "../words";
 import { BaselinePicker } from "./beside_table";
@@ -245,7 +246,7 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
             ]}
             onChange={(group) => change({ group })}
           />
-          <Select
+          <LongSelect
             label={t("comm.operator")}
             value={choice.op}
             options={ops.map((o) => [o, opText(o)] as const)}

@@ -30,8 +30,6 @@ import {
 } from "./communication_model";
 import { Transports } from "./communication_transport";
 
-const MOST_SPANS = 20_000;
-
 interface DurationsProps {
   table: Table;
   bandwidth: Table | null;
@@ -169,37 +167,17 @@ interface OnAxisProps {
 function OnAxis({ rows, choice, rank, wanted }: OnAxisProps) {
   const colours = useColours();
   const all = useMemo(() => opsOf(rows, choice), [rows, choice.step, choice.group, choice.op]);
-  const shown = all.slice(0, MOST_SPANS);
-  const names = [...new Set(shown.map((r) => r.rank))].sort((a, b) => a - b);
-  const types = [...new Set(shown.map((r) => typeOf(r.op)))].sort();
   const [aligned, setAligned] = useState<TimeRow | null>(null);
-  const moved = useMemo(
-    () => (aligned === null ? null : endsTogether(all, aligned)),
-    [all, aligned],
-  );
-  const startOf = (r: TimeRow): number => r.start_ns! + (moved?.get(r.rank) ?? 0);
-  const from = Math.min(...shown.map(startOf));
-  const to = Math.max(...shown.map((r) => startOf(r) + r.elapsed));
   const marked = useMemo(() => rowOf(all, wanted), [all, wanted]);
-  const spans = useMemo(
-    (): Span[] =>
-      shown.map((r) => ({
-        row: names.indexOf(r.rank),
-        start: startOf(r),
-        end: startOf(r) + r.elapsed,
-        label: r.op,
-        colour: colours.tints[types.indexOf(typeOf(r.op)) % 12] ?? colours.accent,
-        lines: [
-          ...(r.isSplit ? [[t("comm.transit"), duration(r.transit)] as [string, string]] : []),
-          ...(r.hasWait ? [[t("comm.wait"), duration(r.wait)] as [string, string]] : []),
-          [t("comm.group"), r.group],
-        ],
-        act: (e) => (e.shiftKey ? setAligned(r) : void find(r)),
-        isMarked: r === marked,
-      })),
-    [all, colours, marked, moved],
+  const { spans, rowRanks, from, to } = useMemo(
+    () => spansOf(all, aligned, marked, setAligned, colours),
+    [all, colours, marked, aligned],
   );
-  if (shown.length === 0) {
+  const names = useMemo(
+    () => rowRanks.map((n) => t("comm.rank-n", n) + (n === rank ? " ◂" : "")),
+    [rowRanks, rank],
+  );
+  if (spans.length === 0) {
     return null;
   }
   return (
@@ -212,19 +190,49 @@ function OnAxis({ rows, choice, rank, wanted }: OnAxisProps) {
           </button>
         )}
       </div>
-      {all.length > shown.length && <p class="bad">{t("comm.cut", shown.length, all.length)}</p>}
-      <div class="scroll-y">
-        <SpanRows
-          title={t("comm.axis")}
-          rows={names.map((n) => t("comm.rank-n", n) + (n === rank ? " ◂" : ""))}
-          spans={spans}
-          from={from}
-          to={to}
-        />
-      </div>
+      <SpanRows title={t("comm.axis")} rows={names} spans={spans} from={from} to={to} />
     </section>
   );
 }
+
+/** A row a rank, moved so that the ends of `aligned` stand below one another, if there is one. */
+function spansOf(
+  all: readonly TimeRow[],
+  aligned: TimeRow | null,
+  marked: TimeRow | null,
+  align: (to: TimeRow) => void,
+  colours: ViewerTheme,
+): { spans: Span[]; rowRanks: number[]; from: number; to: number } {
+  const moved = aligned === null ? null : endsTogether(all, aligned);
+  const rowRanks = [...new Set(all.map((r) => r.rank))];
+  const rowOfRank = new Map(rowRanks.map((rank, row) => [rank, row]));
+  const typeOfOp = new Map([...new Set(all.map((r) => r.op))].map((op) => [op, typeOf(op)]));
+  const types = [...new Set(typeOfOp.values())].sort();
+  const tint = new Map(types.map((type, i) => [type, colours.tints[i % 12] ?? colours.accent]));
+  let [from, to] = [Infinity, -Infinity];
+  const spans = all.map((r): Span => {
+    const start = r.start_ns! + (moved?.get(r.rank) ?? 0);
+    from = Math.min(from, start);
+    to = Math.max(to, start + r.elapsed);
+    return {
+      row: rowOfRank.get(r.rank)!,
+      start,
+      end: start + r.elapsed,
+      label: r.op,
+      colour: tint.get(typeOfOp.get(r.op)!)!,
+      lines: () => linesOf(r),
+      act: (e) => (e.shiftKey ? align(r) : void find(r)),
+      isMarked: r === marked,
+    };
+  });
+  return { spans, rowRanks, from, to };
+}
+
+const linesOf = (r: TimeRow): [string, string][] => [
+  ...(r.isSplit ? [[t("comm.transit"), duration(r.transit)] as [string, string]] : []),
+  ...(r.hasWait ? [[t("comm.wait"), duration(r.wait)] as [string, string]] : []),
+  [t("comm.group"), r.group],
+];
 
 interface TimeBarsProps {
   times: RankTime[];

@@ -1,6 +1,6 @@
 /** Spans of time in rows, one row a rank: what the timeline shows, small and for one question. Ctrl+wheel zooms, Ctrl+drag,
- * Shift+wheel and Shift+arrows move, 0 shows everything. */
-import { useEffect, useMemo, useReducer } from "preact/hooks";
+ * Shift+wheel and Shift+arrows move, 0 shows everything. Of many rows those in sight are drawn, below an axis that stays. */
+import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { axisFor, duration, exact, ticksIn, tickText } from "../base/time";
 import { cut, type Pen } from "../base/pen";
 import { followDrag, wheelMove } from "../base/pointer";
@@ -14,7 +14,8 @@ export interface Span {
   end: number;
   label: string;
   colour: string;
-  lines?: Hit["lines"];
+  /** Asked for when the pointer is on it. */
+  lines?: () => Hit["lines"];
   act?: (e: MouseEvent) => void;
   isMarked?: boolean;
 }
@@ -33,6 +34,7 @@ export interface SpanRowsProps {
 const LEFT = 96;
 const RIGHT = 12;
 const AXIS = 24;
+const MOST_HEIGHT = 360;
 const LEAST_SPAN_NS = 10;
 const ZOOM_KEY = 1.5;
 const PAN_KEY = 0.2;
@@ -42,6 +44,7 @@ const NEAR_PX = 2;
 export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanRowsProps) {
   const view = useMemo(() => new Viewport({ ...WITHIN, leastSpanNs: LEAST_SPAN_NS }), []);
   const [version, redraw] = useReducer((n: number) => n + 1, 0);
+  const [scrolled, setScrolled] = useState(0);
   const move = (change: () => void): void => {
     change();
     redraw(0);
@@ -50,20 +53,27 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
     view.setExtent(from, to);
     move(() => view.fit());
   }, [from, to]);
-  const picture: SpanPicture = { view, rows, spans, from, rowHeight };
+  const first = useMemo(() => firstOfRows(rows.length, spans), [rows, spans]);
+  const height = AXIS + rows.length * rowHeight + 4;
+  const box = useRef<HTMLDivElement>(null);
+  const marked = useMemo(() => spans.find((s) => s.isMarked === true)?.row ?? -1, [spans]);
+  useEffect(() => {
+    if (marked >= 0) {
+      box.current!.scrollTop = (marked + 0.5) * rowHeight - (MOST_HEIGHT - AXIS) / 2;
+    }
+  }, [marked]);
+  /** A picture as high as all rows begins with the first one. */
+  const pictureIn = (size: Size): SpanPicture => {
+    const top = size.height >= height ? 0 : scrolled;
+    return { view, rows, spans, first, from, rowHeight, top, size };
+  };
   const draw = (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null): void => {
     view.resize(Math.max(1, size.width - LEFT - RIGHT));
-    drawAxis(picture, pen, colours);
-    drawSpans(picture, pen, size, colours, hovered);
+    drawAxis(pictureIn(size), pen, colours);
+    drawSpans(pictureIn(size), pen, colours, hovered);
   };
-  const hit = (x: number, y: number): Hit | null => {
-    const row = Math.floor((y - AXIS) / rowHeight);
-    const at = view.ns(x - LEFT);
-    const room = view.nsPerPx * NEAR_PX;
-    const isAt = (s: Span): boolean => s.row === row && s.start - room <= at && s.end + room >= at;
-    const i = x < LEFT ? -1 : spans.findIndex(isAt);
-    return i < 0 ? null : hitOf(spans[i], i, rows[row] ?? "");
-  };
+  const hit = (x: number, y: number, size: Size): Hit | null =>
+    x < LEFT || y < AXIS ? null : hitIn(pictureIn(size), x, y);
   const onWheel = (e: WheelEvent, x: number, _y: number, size: Size): void => {
     const by = wheelMove(e, size.height);
     if (by !== null) {
@@ -91,17 +101,29 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
     }
   };
   return (
-    <Drawing
-      title={title}
-      height={AXIS + rows.length * rowHeight + 4}
-      draw={draw}
-      hit={hit}
-      onWheel={onWheel}
-      onPointerDown={onPointerDown}
-      onKeyDown={onKeyDown}
-      onDblClick={() => move(() => view.fit())}
-      deps={[rows, spans, from, to, version]}
-    />
+    <div
+      class="span-rows"
+      ref={box}
+      style={{ maxHeight: `${MOST_HEIGHT}px` }}
+      onScroll={(e) => setScrolled(e.currentTarget.scrollTop)}
+    >
+      <div style={{ height: `${height}px` }}>
+        <div class="in-sight">
+          <Drawing
+            title={title}
+            height={Math.min(height, MOST_HEIGHT)}
+            wholeHeight={height}
+            draw={draw}
+            hit={hit}
+            onWheel={onWheel}
+            onPointerDown={onPointerDown}
+            onKeyDown={onKeyDown}
+            onDblClick={() => move(() => view.fit())}
+            deps={[rows, spans, from, to, version, scrolled]}
+          />
+        </div>
+      </div>
+    </div>
   );
 }
 
@@ -109,8 +131,53 @@ interface SpanPicture {
   view: Viewport;
   rows: string[];
   spans: Span[];
+  /** Of each row the number of its first span; behind the last row the number of all. */
+  first: number[];
   from: number;
   rowHeight: number;
+  /** Pixels of rows that were scrolled out of sight. */
+  top: number;
+  size: Size;
+}
+
+export function firstOfRows(nRows: number, spans: readonly { row: number }[]): number[] {
+  const first: number[] = [];
+  spans.forEach((span, i) => {
+    while (first.length <= span.row) {
+      first.push(i);
+    }
+  });
+  while (first.length <= nRows) {
+    first.push(spans.length);
+  }
+  return first;
+}
+
+const rowAt = ({ top, rowHeight }: SpanPicture, y: number): number =>
+  Math.floor((y - AXIS + top) / rowHeight);
+
+const rowTop = ({ top, rowHeight }: SpanPicture, row: number): number =>
+  AXIS + row * rowHeight - top;
+
+/** The rows of which any pixel is in sight. */
+function rowsInSight(p: SpanPicture): { begin: number; end: number } {
+  return {
+    begin: Math.max(0, rowAt(p, AXIS)),
+    end: Math.min(p.rows.length, rowAt(p, p.size.height) + 1),
+  };
+}
+
+function hitIn(p: SpanPicture, x: number, y: number): Hit | null {
+  const row = rowAt(p, y);
+  const at = p.view.ns(x - LEFT);
+  const room = p.view.nsPerPx * NEAR_PX;
+  for (let i = p.first[row] ?? Infinity; i < (p.first[row + 1] ?? 0); i++) {
+    const s = p.spans[i];
+    if (s.start - room <= at && s.end + room >= at) {
+      return hitOf(s, i, p.rows[row] ?? "");
+    }
+  }
+  return null;
 }
 
 function keysOf(view: Viewport): Record<string, () => void> {
@@ -129,48 +196,67 @@ function keysOf(view: Viewport): Record<string, () => void> {
 
 /** Lines at the ticks, and the names of the rows. */
 function drawAxis(p: SpanPicture, pen: Pen, colours: ViewerTheme): void {
-  const { view, rows, rowHeight } = p;
+  const { view, rows, rowHeight, size } = p;
   const axis = axisFor(view.nsPerPx, view.width, view.to - p.from);
   for (const ns of ticksIn(axis, view.from - p.from, view.to - p.from)) {
     const x = Math.round(LEFT + view.x(p.from + ns)) + 0.5;
-    pen.line([x, AXIS, x, AXIS + rows.length * rowHeight], colours.line);
+    pen.line([x, AXIS, x, Math.min(size.height, rowTop(p, rows.length))], colours.line);
     pen.text(x, 12, tickText(ns, axis), { fill: colours.quiet, align: "center" });
   }
   pen.text(8, 12, axis.unit.name, { fill: colours.quiet });
-  rows.forEach((name, i) =>
-    pen.text(LEFT - 8, AXIS + (i + 0.5) * rowHeight, cut(pen, name, LEFT - 16), {
-      fill: colours.ink,
-      align: "right",
-    }),
-  );
+  const { begin, end } = rowsInSight(p);
+  pen.clip(0, AXIS, LEFT, size.height - AXIS, () => {
+    for (let row = begin; row < end; row++) {
+      pen.text(LEFT - 8, rowTop(p, row) + rowHeight / 2, cut(pen, rows[row], LEFT - 16), {
+        fill: colours.ink,
+        align: "right",
+      });
+    }
+  });
 }
 
-function drawSpans(
+function drawSpans(p: SpanPicture, pen: Pen, colours: ViewerTheme, hovered: Hit | null): void {
+  const { begin, end } = rowsInSight(p);
+  pen.clip(LEFT, AXIS, p.view.width, p.size.height - AXIS, () => {
+    for (let row = begin; row < end; row++) {
+      drawRow(p, pen, colours, row, hovered);
+    }
+  });
+}
+
+/** Of spans thinner than a pixel one is drawn in each. */
+function drawRow(
   p: SpanPicture,
   pen: Pen,
-  size: Size,
   colours: ViewerTheme,
+  row: number,
   hovered: Hit | null,
 ): void {
-  pen.clip(LEFT, AXIS, p.view.width, p.rows.length * p.rowHeight, () =>
-    p.spans.forEach((span, i) => drawSpan(p, pen, size, colours, span, hovered?.key === String(i))),
-  );
+  let thin = -1;
+  for (let i = p.first[row]; i < p.first[row + 1]; i++) {
+    const span = p.spans[i];
+    const isLit = span.isMarked === true || hovered?.key === String(i);
+    const [x0, x1] = [LEFT + p.view.x(span.start), LEFT + p.view.x(span.end)];
+    const pixel = x1 - x0 < 1 ? Math.floor(x0) : -1;
+    if (x1 < LEFT - 1 || x0 > p.size.width || (pixel >= 0 && pixel === thin && !isLit)) {
+      continue;
+    }
+    thin = pixel;
+    drawSpan(p, pen, colours, span, x0, Math.max(x0 + 1, x1), isLit);
+  }
 }
 
 function drawSpan(
-  { view, rowHeight }: SpanPicture,
+  p: SpanPicture,
   pen: Pen,
-  size: Size,
   colours: ViewerTheme,
   span: Span,
-  isHovered: boolean,
+  x0: number,
+  x1: number,
+  isLit: boolean,
 ): void {
-  const x0 = LEFT + view.x(span.start);
-  const x1 = Math.max(x0 + 1, LEFT + view.x(span.end));
-  if (x1 < LEFT || x0 > size.width) {
-    return;
-  }
-  const y = AXIS + span.row * rowHeight + 2;
+  const { rowHeight, size } = p;
+  const y = rowTop(p, span.row) + 2;
   const left = Math.max(x0, LEFT - 2);
   const w = Math.min(x1, size.width) - left;
   pen.rect(left, y, Math.max(1, w - (w > 3 ? 1 : 0)), rowHeight - 4, span.colour);
@@ -179,7 +265,7 @@ function drawSpan(
     const look = { fill: textOn(span.colour), align: "center" } as const;
     pen.text(left + w / 2, y + (rowHeight - 4) / 2, text, look);
   }
-  if (span.isMarked === true || isHovered) {
+  if (isLit) {
     pen.frame(left, y - 1, w, rowHeight - 2, colours.ink, 2);
   }
 }
@@ -191,6 +277,6 @@ const hitOf = (span: Span, i: number, row: string): Hit => ({
   lines: [
     [row, ""],
     ["", `${duration(span.end - span.start)}  ${exact(span.end - span.start)}`],
-    ...(span.lines ?? []),
+    ...(span.lines?.() ?? []),
   ],
 });

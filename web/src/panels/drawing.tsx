@@ -29,6 +29,8 @@ export interface DrawingProps {
   /** For the file, and for those who cannot see it. */
   title: string;
   height: number | "fill";
+  /** Of a picture that is scrolled: what is saved is as high, where a sheet can be. */
+  wholeHeight?: number;
   draw: (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null) => void;
   /** What of a picture of very many parts changes with the pointer: `draw` then is not called for it, and what it drew stays below. */
   drawOver?: (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null) => void;
@@ -42,6 +44,9 @@ export interface DrawingProps {
   /** Changes when it is to be drawn anew. */
   deps: unknown[];
 }
+
+/** Browsers make no canvas of more than 32,767 pixels a side, and a sheet has two a unit of length. */
+const HIGHEST_SHEET = 16_000;
 
 const measurer = (): ((text: string, size: number, weight: number) => number) => {
   const ctx = context(document.createElement("canvas"));
@@ -105,7 +110,9 @@ export function Drawing(p: DrawingProps) {
 
   const make = async (kind: ExportKind): Promise<Blob | string> => {
     const now = latest.current;
-    const at = { width: box.current!.clientWidth, height: box.current!.clientHeight };
+    const inSight = { width: box.current!.clientWidth, height: box.current!.clientHeight };
+    const whole = { ...inSight, height: now.wholeHeight ?? inSight.height };
+    const at = kind === "png" && whole.height > HIGHEST_SHEET ? inSight : whole;
     if (kind === "svg") {
       const pen = new SvgPen(measurer());
       now.draw(pen, at, theme.get(), null);

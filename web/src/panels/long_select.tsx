@@ -1,0 +1,68 @@
+/** A choice of one among any number: of very many, such as the names of all operators of a thousand ranks, a list is no help and slow to make.
+ * A field takes a part of the text then, and offers those that have it. */
+import { useId, useState } from "preact/hooks";
+import { t } from "../words";
+import { Select, type Option, type SelectProps } from "./form";
+import { offered } from "./long_select_model";
+
+const MOST_LISTED = 400;
+
+interface LongSelectProps<T extends string> extends SelectProps<T> {
+  options: readonly Option<T>[];
+}
+
+export function LongSelect<T extends string>(p: LongSelectProps<T>) {
+  return p.options.length <= MOST_LISTED ? <Select {...p} /> : <TypedSelect {...p} />;
+}
+
+/** What is typed counts once it is the text of an option, with Enter also when one alone has it. */
+function TypedSelect<T extends string>({
+  label,
+  value,
+  options,
+  onChange,
+  title,
+}: LongSelectProps<T>) {
+  const list = useId();
+  const [typed, setTyped] = useState<string | null>(null);
+  const chosen = options.find(([name]) => name === value)?.[1] ?? "";
+  const shown = offered(options, typed ?? "", MOST_LISTED);
+  const take = (chosen: Option<T> | undefined): void => {
+    if (chosen !== undefined) {
+      setTyped(null);
+      onChange(chosen[0]);
+    }
+  };
+  return (
+    <label title={title ?? t("form.type-part", options.length)}>
+      {label}
+      <input
+        type="text"
+        list={list}
+        spellcheck={false}
+        value={typed ?? chosen}
+        placeholder={chosen}
+        onFocus={() => setTyped("")}
+        onInput={(e) => {
+          const text = e.currentTarget.value;
+          setTyped(text);
+          take(options.find(([, other]) => other === text));
+        }}
+        onKeyDown={(e) => {
+          if (e.key === "Enter" && shown.length === 1) {
+            take(shown[0]);
+          } else if (e.key === "Escape" && typed !== null && typed !== "") {
+            e.stopPropagation();
+            setTyped("");
+          }
+        }}
+        onBlur={() => setTyped(null)}
+      />
+      <datalist id={list}>
+        {shown.map(([name, text]) => (
+          <option key={name} value={text} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
