@@ -161,7 +161,7 @@ async function pipeline({ page }, { cli, step, pipeline: number }) {
 
 // --- whatif, calls, comparison --------------------------------------------------------------------------------------------
 
-async function whatif({ page }, { cli }) {
+async function whatif({ page }, { cli, question }) {
   const facts = await factsOf(page);
   const [job] = await cli.rows("SELECT * FROM whatif");
   const file = await cli.json("whatif");
@@ -204,9 +204,23 @@ async function whatif({ page }, { cli }) {
     ...tiles.map(([name, value, unit]) => ({ what: name, text: text(name), value, unit })),
     { what: "Waste", text: text("Waste"), value: file.waste_percent, unit: "%" },
     ...shares,
+    ...(question === undefined ? [] : await answer({ page }, cli, question)),
     { what: "causes", text: String(items.length), value: causes.length, unit: "" },
     ...said,
   ];
+}
+
+/** What a question is answered: the sentence below the form. */
+async function answer({ page }, cli, { without, scale }) {
+  const [asked] = (await cli.json("whatif", "--without", without, "--scale", scale)).answer;
+  const said = await seen(
+    page.locator("section.card", { hasText: "What if …" }).locator("p.verdict"),
+  ).innerText();
+  return figuresIn("answer", said, /^A step takes (\S+ \S+): (\S+ \S+) (?:less|more) \((\S+) %\)/, [
+    [asked.step_ns, "ns"],
+    [Math.abs(asked.gain_ns), "ns"],
+    [Math.abs(asked["gain share_percent"]), ""],
+  ]);
 }
 
 /** The tile of what is chosen: at first all of them. */

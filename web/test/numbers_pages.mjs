@@ -230,6 +230,12 @@ async function* whatif(viewer, { cli }) {
   const layers = Array(job[0].stages).fill(2).join();
   await viewer.look(`#tab=whatif&wi.layers=${layers}`);
   yield step("whatif, plan", { layers });
+  const question = { without: "stage=1", scale: "stage=0:-10%" };
+  const asked = Object.entries(question).map(
+    ([name, part]) => `wi.${name}=${encodeURIComponent(part)}`,
+  );
+  await viewer.look(`#tab=whatif&${asked.join("&")}`);
+  yield step("whatif, asked", { question });
 }
 
 async function* query(viewer) {
