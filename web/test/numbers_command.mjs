@@ -1,5 +1,8 @@
 // What the command line says of a capture. Queries go to one prompt, which reads the capture once.
 import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 /** Integers that a double does not hold are BigInt. */
 function parsed(text) {
@@ -82,6 +85,21 @@ export class Command {
         done(error !== null && error.code !== 4 ? null : parsed(out)),
       ),
     );
+  }
+
+  /** The chart of a schedule that takes as long as `used` of /api/simulate says. */
+  async simulated({ schedule, stages, microbatches, p2p_ns, times }) {
+    const folder = mkdtempSync(join(tmpdir(), "simulated-"));
+    const [durations, chart] = ["durations.csv", "chart.json"].map((name) => join(folder, name));
+    const kinds = ["F", "B", "BW", "FB"];
+    const lines = times.flatMap((stage, s) => stage.map((ns, k) => `${s},${kinds[k]},${ns}\n`));
+    writeFileSync(durations, lines.join(""));
+    const shape = ["--pp", stages, "--microbatches", microbatches, "--p2p-us", p2p_ns / 1000];
+    const args = [...shape, "--durations", durations, "-o", chart].map(String);
+    await new Promise((done) => execFile(this.#program, ["simulate", schedule, ...args], done));
+    const file = JSON.parse(readFileSync(chart, "utf8"));
+    rmSync(folder, { recursive: true });
+    return file;
   }
 
   /** Columns of tables of a rank that are moments: "table column". */

@@ -130,7 +130,7 @@ const summary = async (viewer, about) =>
 
 // --- pipeline -------------------------------------------------------------------------------------------------------------
 
-async function pipeline({ page }, { cli, step, pipeline: number }) {
+async function pipeline({ page }, { cli, step, pipeline: number, used }) {
   const said = (await page.locator(".pl-what > p").innerText()).split(" \u00b7 ");
   const rows = await cli.rows("SELECT * FROM PipelineStep");
   const row = rows?.find((r) => r.step === step && r.pipeline === number);
@@ -156,6 +156,25 @@ async function pipeline({ page }, { cli, step, pipeline: number }) {
             unit: "%",
           },
         ]),
+    ...(used === undefined ? [] : await simulation({ page }, cli, used)),
+  ];
+}
+
+/** What stands beside the form of a simulation. */
+async function simulation({ page }, cli, used) {
+  const file = await cli.simulated(used);
+  const begin = Math.min(...file.ops.map((op) => op.start_ns));
+  const step_ns = Math.max(...file.ops.map((op) => op.end_ns)) - begin;
+  const busy_ns = file.ops.reduce((sum, op) => sum + op.end_ns - op.start_ns, 0);
+  const said = await seen(page.locator(".sim-out dd > b")).allInnerTexts();
+  return [
+    { what: "simulated step", text: said[0], value: step_ns, unit: "ns" },
+    {
+      what: "simulated bubble",
+      text: said[1],
+      value: 100 * (1 - busy_ns / (used.stages * step_ns)),
+      unit: "%",
+    },
   ];
 }
 

@@ -123,6 +123,23 @@ async function* pipeline(viewer, { cli }) {
       yield step(`pipeline, ${tab}${isAll ? " of all" : ""}`, isAll ? {} : one);
     }
   }
+  yield* simulations(viewer, one);
+}
+
+/** Each is asked of the command line with the durations that the page says it used. */
+async function* simulations(viewer, one) {
+  const { page } = viewer;
+  await page.locator(".pl-bottom [role=tab]", { hasText: "Simulate" }).click();
+  for (const schedule of ["1f1b", "zb-h1", "zb-v"]) {
+    const reply = page.waitForResponse((r) => {
+      const asked = r.url().includes("/api/simulate") ? r.request().postDataJSON() : null;
+      return asked?.schedule === schedule;
+    });
+    await page.locator(".sim select").first().selectOption(schedule);
+    const { used } = await (await reply).json();
+    await viewer.quiet();
+    yield step(`pipeline, Simulate ${schedule}`, { ...one, used });
+  }
 }
 
 async function* summary(viewer, { ranks }) {

@@ -389,12 +389,12 @@ async function foldedSource(_, about) {
     Object.fromEntries([
       ["ranks", own.map((row) => row.index).join(", ")],
       ...Object.entries(names).flatMap(([short, name]) => {
-        const all = own.map((row) => row[name]);
-        const [max, min] = [Math.max(...all), Math.min(...all)];
+        const all = own.map((row) => row[name]).filter((ns) => ns !== null);
+        const [max, min] = all.length === 0 ? [null, null] : [Math.max(...all), Math.min(...all)];
         return [
           [`${short} max`, max],
           [`${short} min`, min],
-          [`${short} range`, max - min],
+          [`${short} range`, max === null ? null : max - min],
         ];
       }),
     ]),
