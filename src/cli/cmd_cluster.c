@@ -8,12 +8,12 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
-#include "base/runs.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "cli/table_report.h"
 #include "run/cluster.h"
+#include "run/rank_selection.h"
 #include "run/run.h"
 #include "run/run_pipeline.h"
 
@@ -30,9 +30,7 @@ typedef struct request {
     size_t n_analyses;
     const char *path;
     ps_run_opts opts;
-    const ps_cluster_rank **ranks; /* selected */
-    size_t n_ranks;
-    size_t n_absent; /* ranks asked for that are not there */
+    ps_rank_selection selected;
     const char *summary;
     bool is_for_programs; /* nothing but the summary on standard output */
 } request;
@@ -213,78 +211,23 @@ static int parse_request(ps_cli *cli, request *q) {
     return status;
 }
 
-static bool is_rank_of(const ps_cluster *c, int64_t id) {
-    bool found = false;
-    for (size_t r = 0; r < c->n_ranks && !found; r++) {
-        found = c->ranks[r].rank == id;
-    }
-    return found;
-}
-
-/* None of the ranks that were asked for is there; what could not be looked at may be what is missing. */
-static int fail_ranks(const ps_cli *cli, const ps_cluster *c, int64_t wanted) {
-    int64_t *there = ps_calloc(c->n_ranks, sizeof *there);
-    size_t n = 0;
-    for (size_t r = 0; there != NULL && r < c->n_ranks; r++) {
-        if (c->ranks[r].rank >= 0) {
-            there[n++] = c->ranks[r].rank;
-        }
-    }
-    ps_err err = PS_ERR_INIT;
-    (void)(there != NULL ? ps_fail_no_such(&err, PS_USAGE, "rank", wanted, there, n)
-                         : ps_fail_nomem(&err));
-    ps_free(there);
-    int status = ps_cli_fail_run(cli, &err);
-    return status == PS_EXIT_USAGE && ps_diag_n_errors(&c->diag) > 0 ? PS_EXIT_FAILED : status;
-}
-
-/* --rank_list all | 0,1,5: in rank order, each once. */
+/* --rank_list: none of the ranks that were asked for is there; what could not be looked at may be what is missing. */
 static int select_ranks(const ps_cli *cli, request *q, const ps_cluster *c) {
+    ps_err err = PS_ERR_INIT;
     const char *list = ps_cli_text(cli, "rank_list");
-    q->ranks = ps_calloc(c->n_ranks, sizeof *q->ranks);
-    bool *chosen = ps_calloc(c->n_ranks, sizeof *chosen);
-    if (q->ranks == NULL || chosen == NULL) {
-        ps_free(chosen);
-        return ps_cli_fail_nomem(cli);
-    }
-    bool all = strcmp(list, "all") == 0;
-    int64_t first = 0;
-    for (const char *p = list; !all && (*p != '\0' || p == list);) {
-        size_t n = strcspn(p, ",");
-        int64_t id = 0;
-        if (!ps_parse_i64(p, n, &id)) {
-            ps_free(chosen);
-            return ps_cli_usage(cli,
-                                "--rank_list: '%.*s' is not a rank; give all, or ranks as in 0,1,5",
-                                (int)n, p);
-        }
-        first = p == list ? id : first;
-        for (size_t r = 0; r < c->n_ranks; r++) {
-            chosen[r] = chosen[r] || c->ranks[r].rank == id;
-        }
-        p += n + (p[n] == ',');
-    }
-    for (size_t r = 0; r < c->n_ranks; r++) {
-        if (all || chosen[r]) {
-            q->ranks[q->n_ranks++] = &c->ranks[r];
-        }
-    }
-    ps_free(chosen);
-    return q->n_ranks > 0 ? PS_EXIT_OK : fail_ranks(cli, c, first);
+    ps_code code = ps_rank_selection_init(&q->selected, c, list, "--rank_list", &err);
+    bool is_absent = code == PS_OK && q->selected.n == 0;
+    code = is_absent ? ps_rank_selection_check(&q->selected, c, &err) : code;
+    int status = code == PS_OK ? PS_EXIT_OK : ps_cli_fail_run(cli, &err);
+    bool is_unsure = is_absent && ps_diag_n_errors(&c->diag) > 0;
+    return status == PS_EXIT_USAGE && is_unsure ? PS_EXIT_FAILED : status;
 }
 
 /* Ranks that were asked for and are not there, where others are. */
-static void say_absent_ranks(const ps_cli *cli, request *q, const ps_cluster *c) {
-    const char *list = ps_cli_text(cli, "rank_list");
-    for (const char *p = list; strcmp(list, "all") != 0 && *p != '\0';) {
-        size_t n = strcspn(p, ",");
-        int64_t id = 0;
-        if (ps_parse_i64(p, n, &id) && !is_rank_of(c, id)) {
-            q->n_absent++;
-            ps_cli_warn(cli, "rank %lld is not among the %zu ranks of %s", (long long)id,
-                        c->n_ranks, c->root);
-        }
-        p += n + (p[n] == ',');
+static void say_absent_ranks(const ps_cli *cli, const request *q, const ps_cluster *c) {
+    for (size_t i = 0; i < q->selected.n_absent; i++) {
+        ps_cli_warn(cli, "rank %lld is not among the %zu ranks of %s",
+                    (long long)q->selected.absent[i], c->n_ranks, c->root);
     }
 }
 
@@ -331,10 +274,10 @@ static int write_summary(ps_cli *cli, const request *q, const ps_cluster *cluste
 
 static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     ps_progress *progress = NULL;
-    ps_cli_run_progress(cli, q->n_ranks, &q->opts, &progress);
+    ps_cli_run_progress(cli, q->selected.n, &q->opts, &progress);
     ps_err err = PS_ERR_INIT;
-    ps_run *run =
-        ps_run_analyses(q->analyses, q->n_analyses, cluster, q->ranks, q->n_ranks, &q->opts, &err);
+    ps_run *run = ps_run_analyses(q->analyses, q->n_analyses, cluster, q->selected.ranks,
+                                  q->selected.n, &q->opts, &err);
     ps_progress_end(progress);
     if (run == NULL) {
         return ps_cli_fail_run(cli, &err);
@@ -359,7 +302,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
         ps_report_ranks(cli, run);
     }
     int status = ps_report_status(run, cluster, q->optional);
-    status = status == PS_EXIT_OK && q->n_absent > 0 ? PS_EXIT_PARTIAL : status;
+    status = status == PS_EXIT_OK && q->selected.n_absent > 0 ? PS_EXIT_PARTIAL : status;
     status = write_summary(cli, q, cluster, run, status);
     ps_run_free(run);
     return status == PS_EXIT_OK ? printed : status;
@@ -418,7 +361,7 @@ static int run_cluster(ps_cli *cli) {
     if (status == PS_EXIT_NOTHING && ps_diag_n_errors(&cluster->diag) > 0) {
         status = PS_EXIT_FAILED; /* what could not be looked at may be what is missing */
     }
-    ps_free(q.ranks);
+    ps_rank_selection_fini(&q.selected);
     ps_cluster_free(cluster);
     return status;
 }

@@ -1,4 +1,5 @@
 /* pipescope compare NEW BASE: what a step lost or gained between two captures of one model. Reads only. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/core/analysis.h"
@@ -8,7 +9,8 @@
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "model/lacks.h"
-#include "run/run.h"
+#include "run/rank_selection.h"
+#include "run/run_compare.h"
 #include "write/report/comparison.h"
 #include "write/table/table_xlsx.h"
 
@@ -92,8 +94,6 @@ static int check_switches(ps_cli *cli) {
         {"enable_memory_compare",
          "memory of operators is not compared (cluster -m memory_facts tells that of each)"},
         {"op_name_map", "names are compared as they are, and no other ones taken for the same"},
-        {"base_step", "steps are matched by their order, all of them; StepCompare has each"},
-        {"comparison_step", "steps are matched by their order, all of them; StepCompare has each"},
     };
     static const char *const IGNORED[][2] = {
         {"max_kernel_num", "all kernels of an operator count"},
@@ -122,10 +122,37 @@ static const char *side_by_option(const ps_cli *cli, size_t side) {
     return path;
 }
 
-/* A word, or what its option names; NULL: not given. */
+/* A word, or what its option names; a part of NEW where BASE is no other capture. NULL: not given. */
 static const char *side_of(const ps_cli *cli, size_t side) {
     const char *by_option = side_by_option(cli, side);
-    return by_option != NULL ? by_option : ps_cli_positional(cli, side);
+    const char *path = by_option != NULL ? by_option : ps_cli_positional(cli, side);
+    bool has_part = ps_cli_given(cli, "base_rank_list") || ps_cli_given(cli, "base_step");
+    return path == NULL && side == 1 && has_part ? side_of(cli, 0) : path;
+}
+
+static bool is_one_capture(const ps_cli *cli) {
+    char *paths[] = {realpath(side_of(cli, 0), NULL), realpath(side_of(cli, 1), NULL)};
+    bool is_one = paths[0] != NULL && paths[1] != NULL && strcmp(paths[0], paths[1]) == 0;
+    free(paths[0]);
+    free(paths[1]);
+    return is_one;
+}
+
+/* Which ranks and step of each side. An exit status. */
+static int take_parts(ps_cli *cli, ps_run_opts *opts, int64_t *base_step) {
+    opts->rank_list = ps_cli_text(cli, "rank_list");
+    opts->baseline_ranks = ps_cli_text(cli, "base_rank_list");
+    if (ps_cli_given(cli, "comparison_step")) {
+        opts->analysis.step_id = ps_cli_int(cli, "comparison_step");
+    }
+    if (ps_cli_given(cli, "base_step")) {
+        *base_step = ps_cli_int(cli, "base_step");
+        opts->baseline_step = base_step;
+    }
+    ps_err err = PS_ERR_INIT;
+    return ps_compare_check_parts(opts, is_one_capture(cli), &err) == PS_OK
+               ? PS_EXIT_OK
+               : ps_cli_fail_run(cli, &err);
 }
 
 static int check_sides(ps_cli *cli) {
@@ -138,7 +165,10 @@ static int check_sides(ps_cli *cli) {
             cli, "give both sides as NEW BASE, as NEW --baseline BASE or as -d NEW -bp BASE");
     }
     if (side_of(cli, 0) == NULL || side_of(cli, 1) == NULL) {
-        return ps_cli_usage(cli, "two captures are compared: NEW BASE, or -d NEW -bp BASE");
+        return ps_cli_usage(cli,
+                            "two captures are compared: NEW BASE, or -d NEW -bp BASE; of one its "
+                            "parts: NEW --rank_list 1 --base_rank_list 0, or NEW --step_id 2 "
+                            "--base_step 1");
     }
     return PS_EXIT_OK;
 }
@@ -158,6 +188,18 @@ static const char *output_of(ps_cli *cli, ps_buf *name) {
     return ps_buf_str(name);
 }
 
+/* Which ranks and step of a side the user wants. */
+static ps_comparison_part part_of(const ps_cli *cli, size_t side) {
+    static const char *const NAMES[][2] = {{"rank_list", "step_id"},
+                                           {"base_rank_list", "base_step"}};
+    const char *ranks = ps_cli_text(cli, NAMES[side][0]);
+    const char *step =
+        side == 0 && ps_cli_given(cli, "comparison_step") ? "comparison_step" : NAMES[side][1];
+    return (ps_comparison_part){.ranks = ps_is_all_ranks(ranks) ? NULL : ranks,
+                                .has_step = ps_cli_given(cli, step) && ps_cli_int(cli, step) >= 0,
+                                .step = ps_cli_given(cli, step) ? ps_cli_int(cli, step) : -1};
+}
+
 static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     (void)cluster;
     ps_table *tables[MAX_TABLES];
@@ -169,6 +211,9 @@ static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluste
                        .is_hidden = is_hidden,
                        .lacks = run->lacks,
                        .n_ranks = {run->n_done, run->baseline != NULL ? run->baseline->n_done : 0}};
+    for (size_t side = 0; side < PS_N(c.part); side++) {
+        c.part[side] = part_of(cli, side);
+    }
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];
         for (size_t i = 0; i < result->n_tables && c.n_tables < PS_N(tables); i++) {
@@ -187,15 +232,11 @@ static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluste
     return status;
 }
 
-static ps_run *begin_compare(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
-    const ps_analysis *analyses[] = {ps_analysis_find("compare")};
-    return ps_run_all_ranks(analyses, PS_N(analyses), cluster, opts, err);
-}
-
 static int run_compare(ps_cli *cli) {
     static const char *const ENDINGS[] = {".txt", ".json", ".xlsx", NULL};
-    static const ps_ranks_command COMPARE = {.begin = begin_compare, .show = show_compare};
+    static const ps_ranks_command COMPARE = {.begin = ps_run_compare, .show = show_compare};
     ps_run_opts opts;
+    int64_t base_step = -1;
     const char *output = output_word(cli);
     bool is_book = output != NULL && (ps_is_dir(output) || ps_ends_with(output, ".xlsx"));
     output = output != NULL && ps_is_dir(output) ? NULL : output;
@@ -207,11 +248,13 @@ static int run_compare(ps_cli *cli) {
     status = status == PS_EXIT_OK ? check_switches(cli) : status;
     status = status == PS_EXIT_OK ? ps_cli_check_ending(cli, output, ENDINGS, "") : status;
     opts.baseline_path = side_of(cli, 1);
+    status = status == PS_EXIT_OK ? take_parts(cli, &opts, &base_step) : status;
     return status == PS_EXIT_OK ? ps_cli_over_ranks_of(cli, side_of(cli, 0), &opts, &COMPARE)
                                 : status;
 }
 
 #define DROP_IN "As in msprof-analyze"
+#define PARTS_GROUP "Parts of the captures, or of one"
 static const ps_option OPTIONS[] = {
     {.short_name = 'o',
      .or_terminal = true,
@@ -222,6 +265,18 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_INT(NULL, "top_num", "N", PS_IS("10"), 1, 1 << 20, "rows of each table in the text")},
     {PS_ROW_PATH(NULL, "baseline", "BASE", PS_UNSAID, "instead of the second word, as of serve")},
     {PS_ROW_ANALYSIS(lang)},
+    {.also = "rank",
+     PS_ROW_TEXT(PARTS_GROUP, "rank_list", "LIST", PS_IS("all"), "ranks of NEW, as in 0,1,5")},
+    {.also = "step",
+     PS_ROW_ANALYSIS(step_id),
+     .group = PARTS_GROUP,
+     .help = "only this step of NEW"},
+    {.also = "base_rank",
+     PS_ROW_TEXT(PARTS_GROUP, "base_rank_list", "LIST", PS_IS("all"),
+                 "ranks of BASE; without BASE those of NEW")},
+    {.also = "base_step_id",
+     PS_ROW_INT(PARTS_GROUP, "base_step", "N", PS_UNSAID, -1, INT64_MAX,
+                "only this step of BASE; without BASE of NEW")},
     {.short_name = 'd',
      PS_ROW_PATH(DROP_IN, "profiling_path", "NEW", PS_UNSAID, "instead of the first word")},
     {PS_ROW_PATH(DROP_IN, "bp", "BASE", PS_UNSAID, "instead of the second word"),
@@ -242,8 +297,7 @@ static const ps_option OPTIONS[] = {
     {.hidden = true, PS_ROW_TEXT(NULL, "op_name_map", "MAP", PS_UNSAID, NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "use_input_shape", NULL)},
     {.hidden = true, PS_ROW_TEXT(NULL, "gpu_flow_cat", "TEXT", PS_UNSAID, NULL)},
-    {.hidden = true, PS_ROW_TEXT(NULL, "base_step", "N", PS_UNSAID, NULL)},
-    {.hidden = true, PS_ROW_TEXT(NULL, "comparison_step", "N", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_INT(NULL, "comparison_step", "N", PS_UNSAID, -1, INT64_MAX, NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
@@ -256,14 +310,15 @@ static const ps_option OPTIONS[] = {
 const ps_command ps_command_compare = {
     .name = "compare",
     .summary = "two captures of one model: what a step lost, by kernels, operators and calls",
-    .usage = "NEW BASE [-o FILE.{txt,json,xlsx}] [options]\n-d NEW -bp BASE [options]",
+    .usage = "NEW BASE [-o FILE.{txt,json,xlsx}] [options]\nNEW --rank_list 1 --base_rank_list 0 "
+             "[options]\n-d NEW -bp BASE [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "NEW BASE",
     .min_positionals = 0,
     .max_positionals = 2,
     .notes =
-        "Each side is a capture of any format, of one rank or many; times are a rank and step. Steps are matched by "
-        "their order. A positive loss means that NEW is slower.",
+        "Each side is a capture of any format, of one rank or many, or some ranks or a step of one; times are a rank "
+        "and step. Steps are matched by their order. A positive loss means that NEW is slower.",
     .run = run_compare,
 };

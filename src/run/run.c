@@ -12,6 +12,7 @@
 #include "model/recording.h"
 #include "read/ascend/ascend_tables.h"
 #include "read/readers.h"
+#include "run/rank_selection.h"
 #include "run/run_baseline.h"
 #include "run/run_cluster_tables.h"
 #include "run/run_key.h"
@@ -797,20 +798,23 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
     return run;
 }
 
+ps_run *ps_run_listed_ranks(const ps_analysis *const *analyses, size_t n_analyses,
+                            const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    ps_rank_selection listed;
+    ps_code code = ps_rank_selection_init(&listed, cluster, opts->rank_list, "rank_list", err);
+    code = code == PS_OK ? ps_rank_selection_check(&listed, cluster, err) : code;
+    ps_run *run = code == PS_OK ? ps_run_analyses(analyses, n_analyses, cluster, listed.ranks,
+                                                  listed.n, opts, err)
+                                : NULL;
+    ps_rank_selection_fini(&listed);
+    return run;
+}
+
 ps_run *ps_run_all_ranks(const ps_analysis *const *analyses, size_t n_analyses,
                          const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
-    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks + 1, sizeof *ranks);
-    if (ranks == NULL) {
-        (void)ps_fail_nomem(err);
-        return NULL;
-    }
-    for (size_t r = 0; r < cluster->n_ranks; r++) {
-        ranks[r] = &cluster->ranks[r];
-    }
-    ps_run *run =
-        ps_run_analyses(analyses, n_analyses, cluster, ranks, cluster->n_ranks, opts, err);
-    ps_free(ranks);
-    return run;
+    ps_run_opts all = *opts;
+    all.rank_list = NULL;
+    return ps_run_listed_ranks(analyses, n_analyses, cluster, &all, err);
 }
 
 void ps_run_free(ps_run *run) {

@@ -30,7 +30,11 @@ typedef struct ps_run_opts {
     bool strict;          /* counted errors make a rank fail */
     const bool *
         optional; /* [n_analyses]: ranks in which the analysis finds nothing are no lack; NULL: all are */
+    const char *rank_list;     /* of ps_run_listed_ranks(): all, or ranks as in 0,1,5; NULL: all */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
+    const char *baseline_ranks; /* of these, as rank_list; NULL: all */
+    const int64_t *
+        baseline_step; /* of these the step, since steps of another run have other numbers; NULL: all */
     ps_run_work work;
     ps_engine *engine;     /* who runs the maps of a whole run; NULL: threads of this process */
     const char *local_dir; /* a crew: files below are fast for processes that see them there */
@@ -122,6 +126,9 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
 /* The same over all ranks of the cluster. */
 ps_run *ps_run_all_ranks(const ps_analysis *const *analyses, size_t n_analyses,
                          const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
+/* The same over those of opts->rank_list. PS_USAGE: one of them is not there. */
+ps_run *ps_run_listed_ranks(const ps_analysis *const *analyses, size_t n_analyses,
+                            const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
 void ps_run_free(ps_run *run); /* NULL is fine */
 /* How many rounds read profiles, at most: as often shards and their reduce have to run. */
 size_t ps_run_n_reading_rounds(const ps_analysis *const *analyses, size_t n_analyses, bool in_full);

@@ -46,13 +46,14 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     }
     ps_run_opts own = *opts;
     own.baseline_path = NULL;
+    own.rank_list = opts->baseline_ranks;
     own.work = PS_RUN_WHOLE;
     own.out_dir = NULL;
     own.export_type = PS_EXPORT_NOTHING;
-    own.optional = NULL;       /* of other analyses */
-    own.read_all = NULL;       /* the ranks themselves follow */
-    own.analysis.step_id = -1; /* steps of another run have other numbers */
-    b->run = ps_run_all_ranks(b->analyses, n, b->cluster, &own, err);
+    own.optional = NULL; /* of other analyses */
+    own.read_all = NULL; /* the ranks themselves follow */
+    own.analysis.step_id = opts->baseline_step != NULL ? *opts->baseline_step : -1;
+    b->run = ps_run_listed_ranks(b->analyses, n, b->cluster, &own, err);
     if (b->run == NULL) {
         return err != NULL ? err->code : PS_IO;
     }

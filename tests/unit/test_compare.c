@@ -73,12 +73,12 @@ static ps_trace *new_one(void) {
     return sealed(&c);
 }
 
-/* Runs an analysis over one trace; the result is to be ended with ps_result_fini(). */
-static ps_code run_one(const char *name, const ps_trace *trace, const ps_result *baseline,
-                       ps_result *out) {
+/* Runs an analysis over a step of one trace; the result is to be ended with ps_result_fini(). */
+static ps_code run_step(const char *name, const ps_trace *trace, int64_t step,
+                        const ps_result *baseline, ps_result *out) {
     const ps_analysis *analysis = ps_analysis_find(name);
     assert_non_null(analysis);
-    ps_analysis_opts opts = {.step_id = -1, .baseline = baseline};
+    ps_analysis_opts opts = {.step_id = step, .baseline = baseline};
     ps_rank_info info = {.profiler = "test"};
     ps_diag *diag = test_calloc(1, sizeof *diag);
     void *partial = NULL;
@@ -96,6 +96,11 @@ static ps_code run_one(const char *name, const ps_trace *trace, const ps_result 
     analysis->free_partial(partial);
     test_free(diag);
     return mapped != PS_OK ? mapped : reduced;
+}
+
+static ps_code run_one(const char *name, const ps_trace *trace, const ps_result *baseline,
+                       ps_result *out) {
+    return run_step(name, trace, -1, baseline, out);
 }
 
 static void compare_both(ps_result *base, ps_result *out) {
@@ -205,6 +210,34 @@ static void steps_are_matched_by_their_order(void **state) {
     ps_result_fini(&base);
 }
 
+/* Of base the second step against the first one: mul 20 and 20, add 10 and none, the copy and all-reduce of the first one alone. */
+static void of_a_step_counts_what_is_in_it(void **state) {
+    (void)state;
+    ps_trace *t = base_capture();
+    ps_result base;
+    ps_result out;
+    assert_int_equal(run_step("capture_facts", t, 1, NULL, &base), PS_OK);
+    assert_int_equal(run_step("compare", t, 2, &base, &out), PS_OK);
+    assert_int_equal(cell(&out, "OverallCompare", "computing", "new")->u.i, 30);
+    assert_int_equal(cell(&out, "OverallCompare", "computing", "base")->u.i, 20);
+    assert_int_equal(cell(&out, "KernelCompare", "mul", "lost")->u.i, 0);
+    assert_int_equal(cell(&out, "KernelCompare", "add", "lost")->u.i, 10);
+    assert_int_equal(cell(&out, "CopyCompare", "MEMCPY", "lost")->u.i, -5);
+    assert_int_equal(cell(&out, "CommunicationCompare", "allreduce", "lost")->u.i, -30);
+    assert_int_equal(cell(&out, "OperatorCompare", "aten::add", "lost")->u.i, 10);
+    assert_true(cell(&out, "OperatorHostCompare", "aten::copy_", "calls new")->u.r == 0);
+    assert_true(cell(&out, "OperatorHostCompare", "aten::copy_", "calls base")->u.r == 1);
+    const ps_table *steps = ps_result_table(&out, "StepCompare");
+    assert_int_equal(steps->n_rows, 1);
+    assert_int_equal(ps_table_cell(steps, 0, column_of(steps, "step new"))->u.i, 2);
+    assert_int_equal(ps_table_cell(steps, 0, column_of(steps, "step base"))->u.i, 1);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+    assert_int_equal(run_step("capture_facts", t, 3, NULL, &out), PS_NOTHING);
+    ps_result_fini(&out);
+    ps_trace_free(t);
+}
+
 /* Steps [0 100) and [100 200); device 0 works in the second only, device 1 in both. */
 static ps_trace *two_devices(void) {
     capture c = new_capture();
@@ -307,6 +340,7 @@ int main(void) {
         cmocka_unit_test(names_are_joined_and_the_largest_loss_comes_first),
         cmocka_unit_test(collectives_of_two_makers_have_one_name),
         cmocka_unit_test(steps_are_matched_by_their_order),
+        cmocka_unit_test(of_a_step_counts_what_is_in_it),
         cmocka_unit_test(a_step_of_several_devices),
         cmocka_unit_test(without_a_device_or_a_baseline_there_is_nothing),
         cmocka_unit_test(kinds_of_work_are_told_by_names),

@@ -95,7 +95,7 @@ static ps_code add_fact_up(const ps_map_input *in, const ps_links *links, ps_ran
     bool ok = ps_counted_init(&counted, links);
     adding a = {.slices = ps_trace_slices(in->trace), .counted = &counted, .sums = &part->sums};
     for (uint32_t i = 0; ok && i < a.slices->n; i++) {
-        ok = add_fact_slice(&a, i);
+        ok = !ps_counted_in_step(&counted, i, in->opts->step_id) || add_fact_slice(&a, i);
     }
     ps_counted_fini(&counted);
     return ok ? PS_OK : ps_fail_nomem(err);
@@ -136,8 +136,12 @@ static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *
     ps_code code = ps_derived_modules(in->derived, true, &tree, &why);
     const ps_slices *s = ps_trace_slices(in->trace);
     bool ok = code != PS_NOMEM;
+    int64_t step = in->opts->step_id;
     for (size_t i = 0; ok && tree != NULL && i < tree->n_calls; i++) {
-        ok = add_fact_call(tree, s, &tree->calls[i], sums);
+        const ps_module_call *call = &tree->calls[i];
+        bool is_in =
+            step < 0 || ps_step_of(&tree->links->steps, call->start_ns, call->start_ns) == step;
+        ok = !is_in || add_fact_call(tree, s, call, sums);
     }
     return ok ? PS_OK : ps_fail_nomem(err);
 }
@@ -157,9 +161,10 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     const ps_links *links = ps_derived_links(in->derived, err);
-    ps_code code = links == NULL
-                       ? PS_NOMEM
-                       : ps_overlaps_measure(links, in->opts->step_id, false, &part->overlaps, err);
+    ps_code code = links == NULL ? PS_NOMEM : ps_check_step(in->trace, in->opts->step_id, err);
+    code = code != PS_OK
+               ? code
+               : ps_overlaps_measure(links, in->opts->step_id, false, &part->overlaps, err);
     if (code == PS_OK && part->overlaps.n == 0) {
         code = ps_fail_said(err, PS_NOTHING, "nothing ran on a device", "设备上没有运行任何工作");
     }

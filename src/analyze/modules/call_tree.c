@@ -309,13 +309,6 @@ static bool take_launched(calling *c, uint32_t slice, int64_t inside_ns) {
     return node != PS_NONE;
 }
 
-static bool is_in_step(const calling *c, uint32_t slice, bool is_host) {
-    int64_t step = c->ask->step;
-    int64_t start_ns = c->s->start_ns[slice];
-    return step < 0 || (is_host ? ps_step_of(&c->ask->links->steps, start_ns, start_ns)
-                                : ps_links_step(c->ask->links, slice)) == step;
-}
-
 static bool take_tree_call(calling *c, uint32_t slice) {
     const ps_call_ask *ask = c->ask;
     bool is_host = ps_is_host_range(c->s->kind[slice]);
@@ -325,7 +318,7 @@ static bool take_tree_call(calling *c, uint32_t slice) {
     int64_t end_ns = ps_slice_end(c->s, slice);
     if (!counts || !ps_asked_span_cut(&ask->span, &start_ns, &end_ns) ||
         (ask->takes != NULL && !ask->takes(ask->context, slice)) ||
-        !is_in_step(c, slice, is_host)) {
+        !ps_links_in_step(ask->links, slice, is_host, ask->step)) {
         return true;
     }
     return is_host ? take_host_call(c, slice, start_ns, end_ns)

@@ -40,6 +40,10 @@ const char *ps_counted_operator(const ps_counted *c, uint32_t slice) {
     return outermost != PS_NONE ? counted_name_of(c, outermost) : NULL;
 }
 
+bool ps_counted_in_step(const ps_counted *c, uint32_t slice, int64_t wanted) {
+    return ps_links_in_step(c->links, slice, ps_is_host_range(c->slices->kind[slice]), wanted);
+}
+
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
 
 /* The type that the profiler gives a kernel, none where its level leaves types out; else the operator that launched it. */

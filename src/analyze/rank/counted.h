@@ -36,6 +36,10 @@ typedef struct ps_counted_as {
 /* False: the class counts no such slice. None are counted as PS_SUM_PART and PS_SUM_MODULE, which are no names of slices. */
 bool ps_counted_in(const ps_counted *c, uint32_t slice, ps_sum_class class_, ps_counted_as *out);
 
+/* Whether a slice that some class counts is of a step (negative: of any): what the host does by when it began, what the device
+ * does by who launched it. */
+bool ps_counted_in_step(const ps_counted *c, uint32_t slice, int64_t wanted);
+
 /* What a kernel is counted as by type: its type, where that is not known its name. */
 static inline const char *ps_counted_type(const ps_counted_as *kernel) {
     return kernel->type[0] != '\0' ? kernel->type : kernel->name;

@@ -184,3 +184,9 @@ int64_t ps_links_step(const ps_links *l, uint32_t slice) {
     }
     return ps_step_of(&l->steps, s->start_ns[launch], s->start_ns[launch]);
 }
+
+bool ps_links_in_step(const ps_links *l, uint32_t slice, bool is_host, int64_t wanted) {
+    int64_t start_ns = ps_trace_slices(l->trace)->start_ns[slice];
+    return wanted < 0 || (is_host ? ps_step_of(&l->steps, start_ns, start_ns)
+                                  : ps_links_step(l, slice)) == wanted;
+}

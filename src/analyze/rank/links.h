@@ -47,4 +47,8 @@ uint32_t ps_links_waiting(const ps_links *links, uint32_t slice);
  * the launch lies in none. */
 int64_t ps_links_step(const ps_links *links, uint32_t slice);
 
+/* Whether a slice belongs to a step, or to any where `wanted` is negative: of the host (`is_host`) by when it began, of the device by the
+ * above. */
+bool ps_links_in_step(const ps_links *links, uint32_t slice, bool is_host, int64_t wanted);
+
 #endif

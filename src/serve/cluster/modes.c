@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "run/rank_selection.h"
+#include "run/run_compare.h"
 #include "run/run_pipeline.h"
 
 /* --- what is asked --------------------------------------------------------------------------------------------------- */
@@ -28,8 +30,13 @@ static void put_mode_key(const ps_modes_ask *ask, ps_buf *out) {
     for (size_t i = 0; i < ask->n_analyses; i++) {
         ps_buf_addf(out, " %s", ask->analyses[i]->name);
     }
+    if (!ps_is_all_ranks(ask->rank_list)) {
+        ps_buf_addf(out, " of %s", ask->rank_list);
+    }
     if (compares(ask)) {
-        ps_buf_addf(out, " beside %zu", ask->baseline);
+        bool is_all = ps_is_all_ranks(ask->baseline_ranks);
+        ps_buf_addf(out, " beside %zu %lld of %s", ask->baseline, (long long)ask->baseline_step,
+                    is_all ? "all" : ask->baseline_ranks);
     }
     ps_analysis_opts_key(&ask->opts, PS_OF_MODES, out);
 }
@@ -92,6 +99,16 @@ typedef struct making {
     const ps_modes_ask *ask;
 } making;
 
+/* What of which captures is looked at. */
+static void take_sides(const ps_request *q, const ps_modes_ask *ask, ps_run_opts *opts) {
+    opts->rank_list = ask->rank_list;
+    if (compares(ask)) {
+        opts->baseline_path = ps_store_cluster(q->store, ask->baseline)->path;
+        opts->baseline_ranks = ask->baseline_ranks;
+        opts->baseline_step = ask->baseline_step >= 0 ? &ask->baseline_step : NULL;
+    }
+}
+
 static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const making *mk = context;
     const ps_modes_ask *ask = mk->ask;
@@ -109,12 +126,15 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     ps_cluster_run run;
     ps_cluster_run_begin(&run, mk->q, &ask->opts, ask->cluster,
                          compares(ask) ? ask->baseline : SIZE_MAX);
-    if (compares(ask)) {
-        run.opts.baseline_path = ps_store_cluster(mk->q->store, ask->baseline)->path;
-    }
-    m->run = ps_run_all_ranks(ask->analyses, ask->n_analyses, cluster, &run.opts, err);
+    take_sides(mk->q, ask, &run.opts);
+    ps_code code = compares(ask)
+                       ? ps_compare_check_parts(&run.opts, ask->baseline == ask->cluster, err)
+                       : PS_OK;
+    m->run = code == PS_OK
+                 ? ps_run_listed_ranks(ask->analyses, ask->n_analyses, cluster, &run.opts, err)
+                 : NULL;
     ps_cluster_run_end(&run);
-    ps_code code = m->run != NULL ? PS_OK : err->code;
+    code = m->run != NULL ? PS_OK : err->code;
     if (code == PS_OK && !has_answer(m->run, ask->n_makers)) {
         code = say_mode_nothing(ask->opts.lang, m->run, err);
     }

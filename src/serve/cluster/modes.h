@@ -17,8 +17,12 @@ typedef struct ps_modes_ask {
     size_t n_analyses;
     size_t
         n_makers; /* the first so many only give what the last one takes: what they miss is no news */
+    const char
+        *rank_list;  /* which ranks (rank_selection.h), NULL: all; borrowed, as all texts here */
     size_t baseline; /* of analyses that compare: the cluster they compare with; SIZE_MAX: none */
-    ps_analysis_opts opts; /* texts are borrowed from whoever asks */
+    const char *baseline_ranks; /* of it; NULL: all */
+    int64_t baseline_step;      /* negative: all */
+    ps_analysis_opts opts;      /* texts are borrowed from whoever asks */
 } ps_modes_ask;
 
 typedef struct ps_modes {

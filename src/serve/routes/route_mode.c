@@ -76,10 +76,13 @@ static void answer_mode(const ps_request *q, ps_reply *r) {
     int64_t last = (int64_t)ps_store_n_clusters(q->store) - 1;
     ask.analyses[0] = find_mode(r, ps_param_text(q, "name"), ps_param_text(q, "baseline") != NULL);
     if (ask.analyses[0] == NULL || !ps_ask_int(q, r, "baseline", 0, last, -1, &baseline) ||
+        !ps_ask_int(q, r, "base_step", -1, INT64_MAX, -1, &ask.baseline_step) ||
         !ps_ask_analysis(q, r, PS_OF_MODES, &ask.cluster, &ask.opts)) {
         return;
     }
     ask.baseline = (size_t)baseline;
+    ask.rank_list = ps_param_text(q, "rank_list");
+    ask.baseline_ranks = ps_param_text(q, "base_rank_list");
     if (strcmp(ask.analyses[0]->name, "report") == 0) {
         ps_modes_ask_report(q, &ask);
     }

@@ -51,8 +51,8 @@ static bool ask_how(const ps_request *q, ps_reply *r, asked *a) {
 static bool ask_row(const ps_request *q, ps_reply *r, asked *a) {
     const char *row = ps_param_text(q, "row");
     a->query.detail = ps_param_text(q, "detail");
-    if (row == NULL) {
-        return true;
+    if (row == NULL || !ps_ask_int(q, r, "step_id", -1, INT64_MAX, -1, &a->query.step)) {
+        return row == NULL;
     }
     a->row = ps_sum_class_of(row);
     a->query.row = &a->row;
@@ -177,8 +177,8 @@ static void add_query_key(ps_buf *key, const asked *a, const ps_query *query) {
                 SEPARATOR, (long long)query->from_ns, SEPARATOR, (long long)query->to_ns,
                 SEPARATOR);
     if (query->row != NULL) {
-        ps_buf_addf(key, "%d%s%s", (int)*query->row, query->detail != NULL ? "=" : "",
-                    query->detail != NULL ? query->detail : "");
+        ps_buf_addf(key, "%d %lld%s%s", (int)*query->row, (long long)query->step,
+                    query->detail != NULL ? "=" : "", query->detail != NULL ? query->detail : "");
     }
     ps_buf_add_char(key, SEPARATOR);
     ps_buf_add_str(key, query->n_lanes > 0 ? ps_param_text(a->q, "lanes") : "");

@@ -133,7 +133,7 @@ static bool is_search_wanted(const pass *p, uint32_t slice) {
 static bool is_in_row(const pass *p, uint32_t slice) {
     ps_counted_as as;
     return p->counted.links != NULL && ps_counted_in(&p->counted, slice, *p->q->row, &as) &&
-           strcmp(as.name, p->q->text) == 0 &&
+           strcmp(as.name, p->q->text) == 0 && ps_counted_in_step(&p->counted, slice, p->q->step) &&
            (p->q->detail == NULL || strcmp(as.detail, p->q->detail) == 0);
 }
 

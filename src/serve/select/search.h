@@ -26,6 +26,7 @@ typedef struct ps_query {
     const ps_sum_class *
         row; /* not NULL: what a comparison counts in the row of that class whose name is all of `text` */
     const char *detail;     /* of that row (shapes, group); NULL: any */
+    int64_t step;           /* of that row only what is of this step; negative: of any */
     int64_t from_ns, to_ns; /* slices that end after and begin before; INT64_MIN, INT64_MAX: all */
     const uint32_t *lanes;  /* as the outside counts them, merged ones too */
     size_t n_lanes;         /* 0: all */

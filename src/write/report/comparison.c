@@ -56,6 +56,18 @@ static size_t count_comparison_steps(const ps_comparison *c, size_t side) {
     return n;
 }
 
+/* ", ranks 0,1, step 3": what of the capture is compared. */
+static void put_part(const ps_comparison *c, const ps_comparison_part *part, ps_buf *out) {
+    if (part->ranks != NULL) {
+        bool is_one = strchr(part->ranks, ',') == NULL;
+        ps_buf_addf(out, PS_SAY(c->lang, ", rank%s %s", "，rank%.0s %s"), is_one ? "" : "s",
+                    part->ranks);
+    }
+    if (part->has_step) {
+        ps_buf_addf(out, PS_SAY(c->lang, ", step %lld", "，step %lld"), (long long)part->step);
+    }
+}
+
 /* "base  PATH: 2 ranks, 4 steps" */
 static void put_side(const ps_comparison *c, size_t side, ps_buf *out) {
     size_t n = c->n_ranks[side];
@@ -64,6 +76,7 @@ static void put_side(const ps_comparison *c, size_t side, ps_buf *out) {
                 side == 0 ? PS_SAY(c->lang, "new   ", "新采集  ")
                           : PS_SAY(c->lang, "base  ", "基线    "),
                 side == 0 ? c->new_name : c->base_name);
+    put_part(c, &c->part[side], out);
     if (n > 0) {
         ps_buf_addf(
             out, PS_SAY(c->lang, ": %zu rank%s, %zu step%s", "：%zu 个 rank%.0s，%zu 个 step%.0s"),
@@ -92,29 +105,29 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     ps_buf_add_char(out, '\n');
     const char *what = ps_table_cell(t, 0, 0)->u.text; /* "step", or a part that both sides know */
     if (lost == 0) {
-        ps_buf_addf(
-            out,
-            PS_SAY(c->lang, "A %s takes as long as before: %s.\n", "%s 耗时与之前相同：%s。\n"),
-            what, times[0]);
+        ps_buf_addf(out,
+                    PS_SAY(c->lang, "A %s takes as long as in the base: %s.\n",
+                           "%s 耗时与基线相同：%s。\n"),
+                    what, times[0]);
         return;
     }
     bool is_alike = strcmp(times[0], times[1]) == 0;
     if (is_alike) { /* "330 ms instead of 330 ms" says nothing */
         ps_buf_addf(out,
-                    lost > 0 ? PS_SAY(c->lang, "A %s takes %s longer than before, %s",
-                                      "%s 耗时比之前增加 %s，为 %s")
-                             : PS_SAY(c->lang, "A %s takes %s less than before, %s",
-                                      "%s 耗时比之前减少 %s，为 %s"),
+                    lost > 0 ? PS_SAY(c->lang, "A %s takes %s longer than in the base, %s",
+                                      "%s 耗时比基线增加 %s，为 %s")
+                             : PS_SAY(c->lang, "A %s takes %s less than in the base, %s",
+                                      "%s 耗时比基线减少 %s，为 %s"),
                     what, difference, times[0]);
     } else if (lost > 0) {
         ps_buf_addf(out,
                     PS_SAY(c->lang, "A %s takes %s longer: %s instead of %s",
-                           "%s 耗时增加 %s：现为 %s，之前为 %s"),
+                           "%s 耗时增加 %s：%s，基线为 %s"),
                     what, difference, times[0], times[1]);
     } else {
         ps_buf_addf(out,
                     PS_SAY(c->lang, "A %s takes %s less: %s instead of %s",
-                           "%s 耗时减少 %s：现为 %s，之前为 %s"),
+                           "%s 耗时减少 %s：%s，基线为 %s"),
                     what, difference, times[0], times[1]);
     }
     if (!ratio->is_null && !is_alike) {
@@ -259,6 +272,21 @@ ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_te
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
+static void put_part_json(ps_json *j, const char *key, const ps_comparison_part *part) {
+    if (part->ranks != NULL || part->has_step) {
+        ps_json_line(j, 0);
+        ps_json_name(j, key, strlen(key));
+        ps_json_object(j);
+        if (part->ranks != NULL) {
+            ps_json_key_str(j, "rank_list", part->ranks);
+        }
+        if (part->has_step) {
+            ps_json_key_int(j, "step_id", part->step);
+        }
+        ps_json_close(j);
+    }
+}
+
 ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *err) {
     ps_json j = ps_json_spaced_to(out);
     ps_json_object(&j);
@@ -267,6 +295,8 @@ ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *er
     ps_json_line(&j, 0);
     ps_json_key_str(&j, "new", c->new_name);
     ps_json_key_str(&j, "base", c->base_name);
+    put_part_json(&j, "new_part", &c->part[0]);
+    put_part_json(&j, "base_part", &c->part[1]);
     for (size_t side = 0; side < 2 && c->n_ranks[side] > 0; side++) {
         const char *key = side == 0 ? "new_size" : "base_size";
         ps_json_line(&j, 0);
