@@ -56,6 +56,8 @@ static const struct {
 } PARTS[] = {
     {"OverallCompare", "enable_profiling_compare"},
     {"StepCompare", "enable_profiling_compare"},
+    {"StageCompare", "enable_profiling_compare"},
+    {"CompareNotes", "enable_profiling_compare"},
     {"ModuleCompare", "enable_operator_compare"},
     {"OperatorCompare", "enable_operator_compare"},
     {"OperatorHostCompare", "enable_operator_compare"},
@@ -214,12 +216,10 @@ static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluste
     for (size_t side = 0; side < PS_N(c.part); side++) {
         c.part[side] = part_of(cli, side);
     }
-    for (size_t a = 0; a < run->n_analyses; a++) {
-        const ps_result *result = &run->results[a];
-        for (size_t i = 0; i < result->n_tables && c.n_tables < PS_N(tables); i++) {
-            is_hidden[c.n_tables] = !is_part_wanted(cli, result->tables[i]);
-            tables[c.n_tables++] = result->tables[i];
-        }
+    const ps_result *result = &run->results[run->n_analyses - 1];
+    for (size_t i = 0; i < result->n_tables && c.n_tables < PS_N(tables); i++) {
+        is_hidden[c.n_tables] = !is_part_wanted(cli, result->tables[i]);
+        tables[c.n_tables++] = result->tables[i];
     }
     if (c.n_tables == 0) {
         return PS_EXIT_NOTHING; /* the ranks have said why */
@@ -283,12 +283,12 @@ static const ps_option OPTIONS[] = {
      .one_hyphen = true},
     {.hidden = true, PS_ROW_PATH(NULL, "benchmark_profiling_path", "BASE", PS_UNSAID, NULL)},
     {PS_ROW_FLAG(DROP_IN, "enable_profiling_compare",
-                 "with one of these only its tables: parts of a step, steps")},
+                 "with one of these only its tables: parts of a step, steps, stages")},
     {PS_ROW_FLAG(DROP_IN, "enable_operator_compare", "operators and modules")},
     {PS_ROW_FLAG(DROP_IN, "enable_kernel_compare", "kernels and their types")},
     {PS_ROW_FLAG(DROP_IN, "enable_communication_compare", "communication")},
     {PS_ROW_FLAG(DROP_IN, "enable_api_compare", "calls into the driver or runtime")},
-    {PS_ROW_FLAG(DROP_IN, "disable_details", "parts of a step and steps alone")},
+    {PS_ROW_FLAG(DROP_IN, "disable_details", "parts of a step, steps and stages alone")},
     {PS_ROW_FLAG(DROP_IN, "disable_module", "no modules")},
     {PS_ROW_FLAG(DROP_IN, "use_kernel_type", "kernels by type alone")},
     {.hidden = true, PS_ROW_PATH(NULL, "output_path", "DIR", PS_UNSAID, NULL)},

@@ -243,9 +243,10 @@ typedef struct cause_groups {
 /* Each cause is counted once, however many ranks have it. NULL when memory is out. */
 static const cause_group *group_of_cause(ps_lang lang, cause_groups *groups, const ps_run *run,
                                          size_t r, ps_buf *who) {
+    size_t a = run->n_makers; /* the single one */
     for (size_t i = 0; i < groups->n; i++) {
-        const char *known = run->ranks[groups->all[i].first].missing[0];
-        if (is_same_cause(known, run->ranks[r].missing[0])) {
+        const char *known = run->ranks[groups->all[i].first].missing[a];
+        if (is_same_cause(known, run->ranks[r].missing[a])) {
             return &groups->all[i];
         }
     }
@@ -253,7 +254,7 @@ static const cause_group *group_of_cause(ps_lang lang, cause_groups *groups, con
                  sizeof *groups->all)) {
         return NULL;
     }
-    groups->all[groups->n] = (cause_group){.first = r, .n = name_ranks(lang, who, run, 0, r)};
+    groups->all[groups->n] = (cause_group){.first = r, .n = name_ranks(lang, who, run, a, r)};
     return &groups->all[groups->n++];
 }
 
@@ -265,7 +266,7 @@ static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r, cause
         report_rank(cli, &run->ranks[r]);
     } else if (group->first == r) {
         ps_buf_add_str(&who, PS_SAY(cli->lang, ": ", "："));
-        add_rank_report_sentence(cli->lang, &who, run, 0, r);
+        add_rank_report_sentence(cli->lang, &who, run, run->n_makers, r);
         ps_cli_warn(cli, "%s", ps_buf_str(&who));
     }
     ps_buf_fini(&who);
@@ -275,8 +276,8 @@ static void report_each(const ps_cli *cli, const ps_run *run) {
     cause_groups groups = {0};
     for (size_t r = 0; r < run->n_ranks; r++) {
         const ps_rank_report *report = &run->ranks[r];
-        bool shares =
-            report->status == PS_RANK_NOTHING && run->n_analyses == 1 && report->missing[0] != NULL;
+        bool shares = report->status == PS_RANK_NOTHING && run->n_analyses - run->n_makers == 1 &&
+                      report->missing[run->n_makers] != NULL;
         if (shares) {
             report_nothing(cli, run, r, &groups);
         } else if (report->err.code != PS_OK) {
@@ -431,7 +432,7 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
  * in a file that ends in the middle may be what was cut off. */
 static bool is_whole(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
     bool whole = ps_diag_n_errors(&cluster->diag) == 0;
-    for (size_t a = 0; a < run->n_analyses; a++) {
+    for (size_t a = run->n_makers; a < run->n_analyses; a++) {
         bool must = optional == NULL || !optional[a];
         for (size_t r = 0; r < run->n_ranks; r++) {
             bool is_cut = run->ranks[r].diag.counts[PS_ODD_TRUNCATED] > 0;

@@ -29,7 +29,7 @@ void ps_crew_job_archive(ps_archive *a, void *job) {
     (void)ps_archive_use_arena(a, &x->arena);
     PS_ARCHIVE(a, x, is_inventory, root, path, reader, rank_from, databases_only, found_hash,
                out_dir, local_dir, partials_dir, cache_dir, export_type, n_threads, cache_max_bytes,
-               memory_bytes, has_baseline, comm_rules, comm_rules_hash);
+               memory_bytes, has_baseline, n_makers, comm_rules, comm_rules_hash);
     PS_ARCHIVE_IN_ARENA(a, x, found, n_found, found_rank_archive);
     ps_archive_member(a, PS_ARCHIVE_UNSIGNED, "n_found", &n_found, sizeof n_found);
     x->n_found = n_found; /* also of those that are not listed */
@@ -62,6 +62,7 @@ static void take_opts(ps_crew_job *job, const ps_run_opts *opts) {
     job->cache_max_bytes = opts->cache_max_bytes;
     job->memory_bytes = opts->memory_bytes;
     job->has_baseline = opts->baseline_path != NULL;
+    job->n_makers = opts->n_makers;
     job->opts = opts->analysis;
 }
 

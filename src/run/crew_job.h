@@ -23,6 +23,7 @@ typedef struct ps_crew_job {
     uint64_t n_threads;
     int64_t cache_max_bytes, memory_bytes;
     bool has_baseline;
+    uint64_t n_makers;
     ps_analysis_opts opts;
     const char *comm_rules; /* the file with rules of the user, or NULL */
     uint64_t comm_rules_hash;

@@ -128,6 +128,7 @@ static void take_run_opts(crew_worker *w) {
     w->opts = (ps_run_opts){.out_dir = job->out_dir,
                             .export_type = (ps_export)job->export_type,
                             .n_threads = job->n_threads > 0 ? job->n_threads : each,
+                            .n_makers = job->n_makers,
                             .baseline_path = job->has_baseline ? "" : NULL,
                             .partials_dir = job->partials_dir,
                             .cache_dir = job->cache_dir,

@@ -31,7 +31,7 @@ static void note_failure(ps_rank_report *report, const ps_err *err) {
     }
 }
 
-/* Analysis `a` has nothing to do for the rank. The rank has nothing when that goes for all of them. */
+/* Analysis `a` has nothing to do for the rank. The rank has nothing when that goes for all of them behind the makers. */
 static void note_nothing(const ps_session *s, ps_rank_report *report, size_t a, ps_err *err) {
     if (report->missing[a] != NULL) {
         return;
@@ -43,7 +43,11 @@ static void note_nothing(const ps_session *s, ps_rank_report *report, size_t a, 
         note_failure(report, &nomem);
         return;
     }
-    if (s->run->n_analyses > 1) {
+    if (a < s->run->n_makers) {
+        return;
+    }
+    size_t n_asked = s->run->n_analyses - s->run->n_makers;
+    if (n_asked > 1) {
         ps_err_prefix(err, "%s", s->analyses[a]->name);
     }
     report->n_nothing++;
@@ -53,7 +57,7 @@ static void note_nothing(const ps_session *s, ps_rank_report *report, size_t a, 
         ps_err_add_said(&report->err, "%s%.0s", "%.0s%s", ps_err_text(PS_ENGLISH, err),
                         ps_err_text(PS_CHINESE, err));
     }
-    if (report->n_nothing == s->run->n_analyses && report->status == PS_RANK_DONE) {
+    if (report->n_nothing == n_asked && report->status == PS_RANK_DONE) {
         report->status = PS_RANK_NOTHING;
     }
 }
@@ -149,7 +153,9 @@ static void map_analysis(ps_session *s, size_t a, size_t r, const ps_trace *trac
     void *partial = in.partial;
     ps_code code = ps_round_map(round, &in, &partial, &err);
     if (!ps_diag_is_empty(look)) { /* clearing it takes longer than most maps */
-        ps_diag_merge_look(&report->diag, look);
+        if (a >= s->run->n_makers) {
+            ps_diag_merge_look(&report->diag, look);
+        }
         *look = (ps_diag){0};
     }
     s->partials[a][r] = partial;
@@ -158,7 +164,7 @@ static void map_analysis(ps_session *s, size_t a, size_t r, const ps_trace *trac
         say_missing_timeline(trace, &err);
         note_nothing(s, report, a, &err);
     } else if (code != PS_OK) {
-        if (s->run->n_analyses > 1) {
+        if (s->run->n_analyses - s->run->n_makers > 1) {
             ps_err_prefix(&err, "%s", s->analyses[a]->name);
         }
         note_failure(report, &err);
@@ -318,7 +324,7 @@ static ps_code reduce_analysis(ps_session *s, size_t a, ps_err *err) {
     }
     ps_reduce_input in = {.ranks = s->infos,
                           .partials = s->partials[a],
-                          .diags = s->diags,
+                          .diags = a < s->run->n_makers ? s->unsaid : s->diags,
                           .n_ranks = s->run->n_ranks,
                           .opts = &s->opts_of[a],
                           .shared = s->shared[a],
@@ -372,7 +378,8 @@ static ps_code reduce_all(ps_session *s, ps_err *err) {
         ps_err local = PS_ERR_INIT;
         ps_code code = ps_watch_ask(s->opts->analysis.watch, &local);
         code = code == PS_OK ? reduce_analysis(s, a, &local) : code;
-        bool ends_all = s->run->n_analyses == 1 && !(code == PS_NOTHING && any_failed(s->run));
+        bool is_single = a >= s->run->n_makers && s->run->n_analyses - s->run->n_makers == 1;
+        bool ends_all = is_single && !(code == PS_NOTHING && any_failed(s->run));
         if (code != PS_OK && (ends_all || code == PS_NOMEM || code == PS_BUSY)) {
             bool is_of_question = code == PS_USAGE || code == PS_BUSY;
             if (!analysis->hidden && !is_of_question) {
@@ -633,6 +640,7 @@ bool ps_session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t 
     s->run->n_took_part = ps_calloc(n_analyses, sizeof *s->run->n_took_part);
     s->infos = ps_calloc(n_ranks, sizeof *s->infos);
     s->diags = ps_calloc(n_ranks, sizeof *s->diags);
+    s->unsaid = ps_calloc(n_ranks + 1, sizeof *s->unsaid);
     s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
     s->partials = ps_calloc(n_analyses, sizeof *s->partials);
     s->replaced = ps_calloc(n_analyses, sizeof *s->replaced);
@@ -643,11 +651,14 @@ bool ps_session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t 
     s->seeing_at = ps_calloc(n_analyses, sizeof *s->seeing_at);
     bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
               s->run->n_took_part != NULL && s->took_part != NULL && s->infos != NULL &&
-              s->diags != NULL && s->outputs != NULL && s->partials != NULL &&
+              s->diags != NULL && s->unsaid != NULL && s->outputs != NULL && s->partials != NULL &&
               s->replaced != NULL && s->shared != NULL && s->opts_of != NULL && s->seeing != NULL &&
               s->seeing_at != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
+    s->run->n_makers = s->opts->n_makers;
+    ps_diag *unsaid = ok ? ps_calloc(1, sizeof *unsaid) : NULL;
+    ok = unsaid != NULL;
     for (size_t a = 0; ok && a < n_analyses; a++) {
         /* Maps see that there is one, also where another process has it. */
         static const ps_result SOMEWHERE_ELSE;
@@ -666,6 +677,7 @@ bool ps_session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t 
                                      .profiler = ps_cluster_profiler(ranks[r]),
                                      .dir = dir_below_root(s->cluster, ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
+        s->unsaid[r] = unsaid;
         s->run->ranks[r].missing = ps_calloc(n_analyses, sizeof(char *));
         ok = s->run->ranks[r].missing != NULL;
     }
@@ -701,6 +713,8 @@ void ps_session_fini(ps_session *s) {
     ps_free(s->rank_bytes);
     ps_free(s->infos);
     ps_free(s->diags);
+    ps_free(s->unsaid != NULL ? s->unsaid[0] : NULL);
+    ps_free(s->unsaid);
     ps_free(s->outputs);
     ps_free(s->partials);
     ps_free(s->replaced);

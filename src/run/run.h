@@ -30,6 +30,9 @@ typedef struct ps_run_opts {
     bool strict;          /* counted errors make a rank fail */
     const bool *
         optional; /* [n_analyses]: ranks in which the analysis finds nothing are no lack; NULL: all are */
+    size_t
+        n_makers; /* the first so many analyses only give what the others take: what they miss is no
+                        news */
     const char *rank_list;     /* of ps_run_listed_ranks(): all, or ranks as in 0,1,5; NULL: all */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
     const char *baseline_ranks; /* of these, as rank_list; NULL: all */
@@ -68,7 +71,7 @@ typedef struct ps_rank_report {
     ps_rank_status status;
     ps_err err; /* of the first failure, or what is missing */
     size_t
-        n_nothing; /* analyses that have nothing to do for the rank; a rank that others did is done */
+        n_nothing; /* analyses behind the makers that have nothing to do for the rank; a rank that others did is done */
     char **
         missing; /* [analysis]: the sentence of one that has nothing to do, or NULL; owned by the run */
     /* A sentence: the rank has steps, and not the one that was asked for. "": it has, or none was. */
@@ -92,6 +95,7 @@ struct ps_run {
     ps_err *errors;      /* the same: PS_OK, or why an analysis of several ended without a result */
     size_t *n_took_part; /* [analysis]: ranks that it made something of; of 0 nothing is written */
     size_t n_analyses;
+    size_t n_makers; /* of these, the first (ps_run_opts) */
     size_t n_done, n_nothing, n_failed;
     ps_written *written; /* tables of the cluster */
     size_t n_written, cap_written;

@@ -3,24 +3,33 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "run/run_pipeline.h"
 
-static size_t wanted(const ps_baseline *b, const ps_analysis *const *analyses, size_t n) {
-    size_t n_wanted = 0;
+/* Adds each once. */
+static void add_wanted(ps_baseline *b, const ps_analysis *const *analyses, size_t n) {
     for (size_t a = 0; a < n; a++) {
         const ps_analysis *found =
             analyses[a]->baseline != NULL ? ps_analysis_find(analyses[a]->baseline) : NULL;
         bool again = false;
-        for (size_t i = 0; i < n_wanted; i++) {
+        for (size_t i = 0; i < b->n_analyses; i++) {
             again = again || b->analyses[i] == found;
         }
         if (found != NULL && !again) {
-            b->analyses[n_wanted++] = found;
+            b->analyses[b->n_analyses++] = found;
         }
     }
-    return n_wanted;
 }
 
-static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err *err) {
+static bool compares_any(const ps_analysis *const *analyses, size_t n) {
+    bool any = false;
+    for (size_t a = 0; a < n; a++) {
+        any = any || analyses[a]->baseline != NULL;
+    }
+    return any;
+}
+
+static ps_code run_all(ps_baseline *b, const ps_analysis *const *analyses, size_t n,
+                       const ps_run_opts *opts, ps_err *err) {
     b->cluster = ps_cluster_find(opts->baseline_path, err);
     if (b->cluster == NULL) {
         return err != NULL ? err->code : PS_IO;
@@ -45,6 +54,9 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
                                        instead->in[PS_CHINESE]);
     }
     ps_run_opts own = *opts;
+    own.n_makers = opts->n_makers > 0 ? ps_run_chart_makers(b->cluster, b->analyses) : 0;
+    b->n_analyses = own.n_makers;
+    add_wanted(b, analyses, n);
     own.baseline_path = NULL;
     own.rank_list = opts->baseline_ranks;
     own.work = PS_RUN_WHOLE;
@@ -53,7 +65,7 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     own.optional = NULL; /* of other analyses */
     own.read_all = NULL; /* the ranks themselves follow */
     own.analysis.step_id = opts->baseline_step != NULL ? *opts->baseline_step : -1;
-    b->run = ps_run_listed_ranks(b->analyses, n, b->cluster, &own, err);
+    b->run = ps_run_listed_ranks(b->analyses, b->n_analyses, b->cluster, &own, err);
     if (b->run == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
@@ -72,12 +84,12 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
 
 ps_code ps_baseline_run(ps_baseline *b, const ps_analysis *const *analyses, size_t n_analyses,
                         const ps_run_opts *opts, ps_err *err) {
-    b->analyses = ps_calloc(n_analyses, sizeof *b->analyses);
+    b->analyses = ps_calloc(PS_REPORT_MAKERS + n_analyses, sizeof *b->analyses);
     if (b->analyses == NULL) {
         return ps_fail_nomem(err);
     }
-    size_t n = wanted(b, analyses, n_analyses);
-    ps_code code = n > 0 ? run_all(b, n, opts, err) : PS_OK;
+    ps_code code =
+        compares_any(analyses, n_analyses) ? run_all(b, analyses, n_analyses, opts, err) : PS_OK;
     if (code != PS_OK) {
         ps_err_prefix(err, "baseline");
     }

@@ -10,9 +10,11 @@ typedef struct ps_baseline {
     ps_cluster *cluster;
     ps_run *run;                  /* NULL when no analysis has a baseline */
     const ps_analysis **analyses; /* those of the run */
+    size_t n_analyses;
 } ps_baseline;
 
-/* Runs what the analyses name as their baseline over all ranks below opts->baseline_path. A path without ranks, or a run
+/* Runs what the analyses name as their baseline over the ranks below opts->baseline_path: behind what makes a chart where the run itself has
+ * such makers (opts->n_makers). A path without ranks, or a run
  * in which no rank could be read, is an error that names it. End with ps_baseline_free() in any case. */
 PS_MUST_USE ps_code ps_baseline_run(ps_baseline *b, const ps_analysis *const *analyses,
                                     size_t n_analyses, const ps_run_opts *opts, ps_err *err);

@@ -4,9 +4,27 @@
 
 #include "run/rank_selection.h"
 
+size_t ps_run_compare_plan(const ps_cluster *cluster, const char *const ranks[2],
+                           const ps_analysis *out[PS_REPORT_MAKERS + 1]) {
+    bool is_whole = ps_is_all_ranks(ranks[0]) && ps_is_all_ranks(ranks[1]);
+    size_t n = is_whole ? ps_run_chart_makers(cluster, out) : 0;
+    out[n++] = ps_analysis_find("compare");
+    return n;
+}
+
 ps_run *ps_run_compare(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
-    const ps_analysis *analyses[] = {ps_analysis_find("compare")};
-    return ps_run_listed_ranks(analyses, 1, cluster, opts, err);
+    const ps_analysis *analyses[PS_REPORT_MAKERS + 1];
+    const char *ranks[] = {opts->rank_list, opts->baseline_ranks};
+    size_t n = ps_run_compare_plan(cluster, ranks, analyses);
+    ps_run_opts own = *opts;
+    own.n_makers = n - 1;
+    ps_run *run = ps_run_listed_ranks(analyses, n, cluster, &own, err);
+    if (run != NULL && run->errors[n - 1].code != PS_OK) {
+        *err = run->errors[n - 1];
+        ps_run_free(run);
+        run = NULL;
+    }
+    return run;
 }
 
 ps_code ps_compare_check_parts(const ps_run_opts *opts, bool is_one_capture, ps_err *err) {

@@ -7,6 +7,12 @@
 #include "base/err.h"
 #include "run/cluster.h"
 #include "run/run.h"
+#include "run/run_pipeline.h"
+
+/* The analyses of a comparison: those that make the chart it takes the stages from (at most PS_REPORT_MAKERS; none where a side is of some
+ * ranks, which are no whole pipeline), and the comparison, which is the last. `ranks`: the list of either side. How many there are. */
+size_t ps_run_compare_plan(const ps_cluster *cluster, const char *const ranks[2],
+                           const ps_analysis *out[PS_REPORT_MAKERS + 1]);
 
 /* NEW is the cluster, of which opts->rank_list and opts->analysis.step_id say the part; BASE is opts->baseline_*. NULL when nothing could be
  * done at all. The caller frees the result with ps_run_free(), before the cluster. */

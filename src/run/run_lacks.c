@@ -47,7 +47,8 @@ void ps_lacks_add_unread(ps_lang lang, ps_table *lacks, const ps_cluster_rank *r
 /* A mode that was asked for found nothing in the rank, or any did in a file that ends in the middle. */
 static bool is_missed(const side *s, const ps_rank_report *report, size_t a) {
     bool is_cut = report->diag.counts[PS_ODD_TRUNCATED] > 0;
-    return report->missing[a] != NULL && (s->optional == NULL || !s->optional[a] || is_cut);
+    bool is_optional = s->optional != NULL && s->optional[a];
+    return a >= s->run->n_makers && report->missing[a] != NULL && (!is_optional || is_cut);
 }
 
 static void add_rank_lacks(const side *s, const ps_rank_report *report) {
@@ -58,7 +59,7 @@ static void add_rank_lacks(const side *s, const ps_rank_report *report) {
     }
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         if (is_missed(s, report, a)) {
-            bool is_said = s->analyses != NULL && s->run->n_analyses > 1;
+            bool is_said = s->analyses != NULL && s->run->n_analyses - s->run->n_makers > 1;
             add_rank_lack(s, report->rank, is_said ? s->analyses[a]->name : NULL,
                           report->missing[a]);
             n_missed++;

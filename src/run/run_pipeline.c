@@ -84,7 +84,7 @@ static ps_run *find_ops(const ps_cluster *cluster, const ps_run_opts *opts, ps_e
     return keep_marks ? marks : labels;
 }
 
-size_t ps_run_report_plan(const ps_cluster *cluster, const ps_analysis *out[PS_REPORT_MAKERS + 1]) {
+size_t ps_run_chart_makers(const ps_cluster *cluster, const ps_analysis *out[PS_REPORT_MAKERS]) {
     size_t n = 0;
     size_t n_marks = count_maybe_marked(cluster);
     bool marks_first = n_marks == cluster->n_ranks;
@@ -92,6 +92,11 @@ size_t ps_run_report_plan(const ps_cluster *cluster, const ps_analysis *out[PS_R
     if (n_marks > 0) {
         out[n++] = ps_analysis_find(marks_first ? "pp_labels" : "pp_chart");
     }
+    return n;
+}
+
+size_t ps_run_report_plan(const ps_cluster *cluster, const ps_analysis *out[PS_REPORT_MAKERS + 1]) {
+    size_t n = ps_run_chart_makers(cluster, out);
     out[n++] = ps_analysis_find("report");
     return n;
 }

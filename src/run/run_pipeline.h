@@ -22,8 +22,10 @@ ps_run *ps_run_pipeline(const ps_cluster *cluster, const ps_run_opts *opts, ps_e
 
 #define PS_REPORT_MAKERS 2
 
-/* The analyses of a report: those that make the chart it takes (at most PS_REPORT_MAKERS), and the report, which is the last. Marks are
- * looked for as above: first where every rank may have them. How many there are. */
+/* The analyses that make the chart of a run in which others take it. Marks are looked for as above: first where every rank may have them. How
+ * many there are. */
+size_t ps_run_chart_makers(const ps_cluster *cluster, const ps_analysis *out[PS_REPORT_MAKERS]);
+/* The analyses of a report: those, and the report, which is the last. How many there are. */
 size_t ps_run_report_plan(const ps_cluster *cluster, const ps_analysis *out[PS_REPORT_MAKERS + 1]);
 
 /* Gives a measured chart (or NULL) its title: where it comes from. */

@@ -20,6 +20,8 @@ typedef struct ps_session {
     const ps_run_opts *opts;
     ps_rank_info *infos;
     ps_diag **diags;
+    ps_diag **
+        unsaid; /* of the makers, all of them one: what is odd in a chart that nobody asked for is no news */
     ps_rank_output *outputs;
     void ***partials; /* [analysis][rank] */
     void ***

@@ -57,7 +57,7 @@ python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["format"] == "
 run 0 compare "$T/job" "$T/job" --enable_api_compare -o "$T/part.json"
 python3 -c 'import json, sys; assert list(json.load(open(sys.argv[1]))["tables"]) == ["ApiCompare"]' "$T/part.json"
 run 0 compare "$T/job" "$T/job" --disable_details -o "$T/part.json"
-python3 -c 'import json, sys; assert list(json.load(open(sys.argv[1]))["tables"]) == ["OverallCompare", "StepCompare"]' "$T/part.json"
+python3 -c 'import json, sys; assert list(json.load(open(sys.argv[1]))["tables"]) == ["OverallCompare", "StepCompare", "StageCompare", "CompareNotes"]' "$T/part.json"
 
 # Words in a shell.
 command -v bash >/dev/null || skip "no bash"

@@ -85,6 +85,7 @@ static ps_code run_step(const char *name, const ps_trace *trace, int64_t step,
     void *shared = NULL;
     ps_map_input map = {.trace = trace, .rank = &info, .opts = &opts, .diag = diag};
     ps_code mapped = ps_round_map(&analysis->rounds[0], &map, &partial, NULL);
+    const ps_round *last = &analysis->rounds[analysis->n_rounds - 1];
     ps_reduce_input in = {.ranks = &info,
                           .partials = &partial,
                           .diags = &diag,
@@ -92,7 +93,7 @@ static ps_code run_step(const char *name, const ps_trace *trace, int64_t step,
                           .opts = &opts,
                           .result = out};
     *out = (ps_result){0};
-    ps_code reduced = analysis->rounds[0].reduce(&in, &shared, NULL);
+    ps_code reduced = last->reduce(&in, &shared, NULL);
     analysis->free_partial(partial);
     test_free(diag);
     return mapped != PS_OK ? mapped : reduced;
@@ -189,6 +190,77 @@ static void collectives_of_two_makers_have_one_name(void **state) {
     assert_int_equal(t->n_rows, 1);
     assert_string_equal(ps_table_cell(t, 0, 0)->u.text, "allreduce");
     assert_int_equal(cell(&out, "CommunicationCompare", "allreduce", "lost")->u.i, 80 - 15);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
+/* An all-reduce of 30 in a communicator of that name and label; `groups`: what the metadata says of it, or NULL. */
+static ps_trace *with_group(const char *name, const char *label, const char *groups) {
+    capture c = {.b = ps_builder_new()};
+    assert_non_null(c.b);
+    c.thread = ps_builder_track(
+        c.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 1, .tid = 1, .device = -1});
+    c.group = ps_builder_track(
+        c.b, (ps_track){.kind = PS_TRACK_COMM_GROUP, .name = text(&c, name), .tid = -1});
+    ps_builder_track_label(c.b, c.group, text(&c, label), 0);
+    if (groups != NULL) {
+        ps_builder_meta(c.b, "parallel_group_info", groups);
+    }
+    launched(&c, "reduce", 3, PS_SLICE_COMM_OP, c.group, "hcom_allReduce_", 50, 80);
+    return sealed(&c);
+}
+
+static void compare_traces(ps_trace *now, ps_trace *old, ps_result *base, ps_result *out) {
+    assert_int_equal(run_one("capture_facts", old, NULL, base), PS_OK);
+    assert_int_equal(run_one("compare", now, base, out), PS_OK);
+    ps_trace_free(old);
+    ps_trace_free(now);
+}
+
+/* A database has the communicator's own name, text what it is for; another run another name of the same. */
+static void communicators_are_matched_by_what_they_are_for(void **state) {
+    (void)state;
+    static const char OF_DB[] =
+        "{\"host_0\": {\"group_name\": \"tp\", \"group_rank\": 0, \"global_ranks\": [0, 1]}}";
+    static const char OF_TEXT[] =
+        "{\"host_7\": {\"group_name\": \"tp\", \"group_rank\": 0, \"global_ranks\": [0, 1]}}";
+    ps_result base;
+    ps_result out;
+    compare_traces(with_group("tp", "Group tp Communication", OF_TEXT),
+                   with_group("host_0", "tp", OF_DB), &base, &out);
+    const ps_table *t = ps_result_table(&out, "CommunicationCompare");
+    assert_int_equal(t->n_rows, 1);
+    assert_int_equal(cell(&out, "CommunicationCompare", "allreduce", "lost")->u.i, 0);
+    assert_string_equal(cell(&out, "CommunicationCompare", "allreduce", "group")->u.text,
+                        "Group tp Communication");
+    assert_string_equal(cell(&out, "CommunicationCompare", "allreduce", "group base")->u.text,
+                        "tp");
+    assert_int_equal(ps_result_table(&out, "CompareNotes")->n_rows, 0);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
+/* Other ranks, but the same purpose; and of a job that says nothing types alone. */
+static void else_by_purpose_else_by_type(void **state) {
+    (void)state;
+    ps_result base;
+    ps_result out;
+    compare_traces(
+        with_group("tp", "Group tp Communication",
+                   "{\"a\": {\"group_name\": \"tp\", \"global_ranks\": [0, 1, 2, 3]}}"),
+        with_group("b", "tp", "{\"b\": {\"group_name\": \"tp\", \"global_ranks\": [0, 1]}}"), &base,
+        &out);
+    assert_int_equal(ps_result_table(&out, "CommunicationCompare")->n_rows, 1);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+
+    compare_traces(with_group("0", "Group 0 Communication", NULL), with_group("b", "", NULL), &base,
+                   &out);
+    const ps_table *t = ps_result_table(&out, "CommunicationCompare");
+    assert_int_equal(t->n_rows, 1);
+    assert_string_equal(t->columns[1].name, "calls new");
+    assert_int_equal(cell(&out, "CommunicationCompare", "allreduce", "lost")->u.i, 0);
+    assert_int_equal(ps_result_table(&out, "CompareNotes")->n_rows, 1);
     ps_result_fini(&out);
     ps_result_fini(&base);
 }
@@ -339,6 +411,8 @@ int main(void) {
         cmocka_unit_test(a_steps_time_is_split_per_step_and_rank),
         cmocka_unit_test(names_are_joined_and_the_largest_loss_comes_first),
         cmocka_unit_test(collectives_of_two_makers_have_one_name),
+        cmocka_unit_test(communicators_are_matched_by_what_they_are_for),
+        cmocka_unit_test(else_by_purpose_else_by_type),
         cmocka_unit_test(steps_are_matched_by_their_order),
         cmocka_unit_test(of_a_step_counts_what_is_in_it),
         cmocka_unit_test(a_step_of_several_devices),

@@ -3,6 +3,8 @@
 #include "analyze/modes/capture_facts.h"
 
 #include "analyze/derived/derived.h"
+#include "analyze/derived/rank_facts.h"
+#include "analyze/modes/capture_facts_stages.h"
 #include "analyze/modules/module_tree.h"
 #include "analyze/rank/counted.h"
 #include "base/alloc.h"
@@ -17,6 +19,7 @@ typedef struct adding {
     const ps_slices *slices;
     const ps_counted *counted;
     ps_named_sums *sums;
+    ps_rank_capture *part;
 } adding;
 
 static bool add_named_fact(adding *a, ps_sum_class class_, const char *name, const char *detail,
@@ -44,6 +47,14 @@ static bool add_kernel(adding *a, uint32_t i) {
            (add_named_fact(a, PS_SUM_PART, ps_kernel_part(as.type, as.name), "", dur) &&
             add_named_fact(a, PS_SUM_KERNEL_TYPE, ps_counted_type(&as), "", dur) &&
             add_named_fact(a, PS_SUM_KERNEL, as.name, as.detail, dur));
+}
+
+static bool add_communication(adding *a, uint32_t i) {
+    ps_counted_as as;
+    return !ps_counted_in(a->counted, i, PS_SUM_COMMUNICATION, &as) ||
+           (ps_capture_groups_note(&a->part->groups, &a->part->arena, a->counted->links->trace, i,
+                                   as.detail, &a->part->facts) &&
+            add_named_fact(a, PS_SUM_COMMUNICATION, as.name, as.detail, a->slices->dur_ns[i]));
 }
 
 /* Device time of an operator; how often it was called is counted where it is met on the host. */
@@ -77,7 +88,7 @@ static bool add_fact_slice(adding *a, uint32_t i) {
     case PS_SLICE_COMM_OP:
     case PS_SLICE_COMM_KERNEL:
         return a->slices->kind[i] != a->counted->communication ||
-               (add_fact(a, PS_SUM_COMMUNICATION, i) && add_device_time(a, i));
+               (add_communication(a, i) && add_device_time(a, i));
     case PS_SLICE_COPY:
         return add_fact(a, PS_SUM_COPY, i);
     case PS_SLICE_CALL:
@@ -93,7 +104,10 @@ static ps_code add_fact_up(const ps_map_input *in, const ps_links *links, ps_ran
                            ps_err *err) {
     ps_counted counted;
     bool ok = ps_counted_init(&counted, links);
-    adding a = {.slices = ps_trace_slices(in->trace), .counted = &counted, .sums = &part->sums};
+    adding a = {.slices = ps_trace_slices(in->trace),
+                .counted = &counted,
+                .sums = &part->sums,
+                .part = part};
     for (uint32_t i = 0; ok && i < a.slices->n; i++) {
         ok = !ps_counted_in_step(&counted, i, in->opts->step_id) || add_fact_slice(&a, i);
     }
@@ -156,6 +170,9 @@ static size_t order_of_step(const ps_rank_capture *part, const ps_overlap *o) {
 
 ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
     ps_rank_capture *part = ps_calloc(1, sizeof *part);
+    if (part != NULL) {
+        ps_arena_init(&part->arena);
+    }
     if (part == NULL || !ps_named_sums_init(&part->sums)) {
         ps_rank_capture_free(part);
         return ps_fail_nomem(err);
@@ -168,6 +185,7 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
     if (code == PS_OK && part->overlaps.n == 0) {
         code = ps_fail_said(err, PS_NOTHING, "nothing ran on a device", "设备上没有运行任何工作");
     }
+    code = code == PS_OK ? ps_rank_facts_keep(in, &part->arena, &part->facts, err) : code;
     code = code == PS_OK ? add_fact_up(in, links, part, err) : code;
     code = code == PS_OK ? add_modules(in, &part->sums, err) : code;
     if (code == PS_OK) {
@@ -194,6 +212,8 @@ void ps_rank_capture_free(void *partial) {
         ps_named_sums_fini(&part->sums);
         ps_overlaps_fini(&part->overlaps);
         ps_free(part->step_starts_ns);
+        ps_capture_groups_fini(&part->groups);
+        ps_arena_fini(&part->arena);
         ps_free(part);
     }
 }
@@ -205,6 +225,9 @@ void ps_rank_capture_archive(ps_archive *a, void **partial) {
         ps_overlaps_archive(a, &x->overlaps);
         PS_ARCHIVE_ARRAY(a, x, step_starts_ns, n_steps, ps_archive_i64);
         PS_ARCHIVE(a, x, is_of_tables, is_of_own_work, origin_ns);
+        (void)ps_archive_use_arena(a, &x->arena);
+        ps_rank_facts_archive(a, &x->facts);
+        ps_capture_groups_archive(a, &x->groups);
     }
 }
 
@@ -412,7 +435,8 @@ ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err
     ps_table *t = ok ? ps_table_new("CaptureSize", "", PS_COLUMNS(SIZE)) : NULL;
     ps_table_put(t, &size);
     ps_result_give(out, t);
-    return ps_result_code(out, err);
+    ps_code code = ps_capture_groups_table(in, out, err);
+    return code == PS_OK ? ps_capture_stages(in, out, err) : code;
 }
 
 static ps_code reduce_fact(const ps_reduce_input *in, void **shared, ps_err *err) {
@@ -420,8 +444,8 @@ static ps_code reduce_fact(const ps_reduce_input *in, void **shared, ps_err *err
     return ps_capture_tables(in, in->result, err);
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce_fact}};
+static const ps_round ROUNDS[] = {PS_RANK_CAPTURE_ROUND,
+                                  {.map = ps_map_nothing, .reduce = reduce_fact}};
 
 const ps_analysis ps_analysis_capture_facts = {
     .name = "capture_facts",

@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
+#include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
+#include "analyze/modes/capture_facts_groups.h"
 #include "analyze/rank/overlap.h"
 #include "analyze/stats/named_sums.h"
 #include "base/archive.h"
@@ -20,6 +22,9 @@ typedef struct ps_rank_capture {
     bool
         is_of_own_work; /* steps begin and end with the rank's own work: logs that know nothing but jobs */
     int64_t origin_ns; /* of the times of overlaps */
+    ps_rank_facts facts;
+    ps_capture_groups groups;
+    ps_arena arena; /* of these two */
 } ps_rank_capture;
 
 /* The map of a round, and what frees its partial. PS_NOTHING when nothing ran on a device. Needs: see below. */
@@ -28,7 +33,11 @@ void ps_rank_capture_free(void *partial);
 #define PS_RANK_CAPTURE_NEEDS                                                                      \
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS)
 
-/* The tables that a capture is handed on as:
+/* The first round of an analysis that reduces in its second: the chart of pp_chart is there after that. */
+#define PS_RANK_CAPTURE_ROUND                                                                      \
+    { .needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map }
+
+/* The tables that a capture is handed on as, with those of capture_facts_stages.h and capture_facts_groups.h:
  *   CaptureSums (class, name, detail, count, time_ns)   totals over ranks and steps
  *   CaptureSteps (order, step, n_ranks, then the parts of a step's time in ns: sums over the ranks and their devices)
  *   CaptureSize (ranks, rank_steps, ranks whose timeline is made of tables, host_steps)     what totals are divided by;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analyze/modes/capture_facts.h"
+#include "analyze/modes/compare_groups.h"
+#include "analyze/modes/compare_stages.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/sort.h"
@@ -15,7 +17,7 @@ typedef struct side {
     int64_t n_rank_steps, n_host_steps; /* of devices; of the host */
     bool
         is_of_tables; /* of some rank, or of the other side: what only a timeline tells is not compared */
-    bool is_mixed;         /* of one side alone: communicators have other names there */
+    bool is_mixed;         /* communicators of both have nothing in common, or no names */
     bool has_no_computing; /* of some rank, or of the other side */
 } side;
 
@@ -210,6 +212,7 @@ static void give_compare_steps(const side *now, const side *base, ps_result *out
 /* One name on both sides, per step and rank. */
 typedef struct pair {
     const char *name, *detail;
+    const char *there; /* what the base calls the detail */
     int64_t class_;
     int64_t count[2], time_ns[2]; /* [0] new, [1] base; counts are totals */
     int64_t lost_ns;
@@ -240,7 +243,8 @@ static int64_t steps_of_counts(const side *s, int64_t class_) {
     return is_host ? s->n_host_steps : steps_of_times(s, class_);
 }
 
-static size_t take_compare(pair *pairs, size_t n, const side *s, size_t which, bool with_shapes) {
+static size_t take_compare(pair *pairs, size_t n, const side *s, size_t which, bool with_shapes,
+                           const ps_compare_groups *groups) {
     for (size_t r = 0; r < s->sums->n_rows; r++) {
         pair *p = &pairs[n++];
         *p = (pair){.name = ps_table_cell(s->sums, r, PS_CS_NAME)->u.text,
@@ -249,6 +253,11 @@ static size_t take_compare(pair *pairs, size_t n, const side *s, size_t which, b
         bool is_apart = (!with_shapes && p->class_ == PS_SUM_KERNEL) ||
                         (s->is_mixed && p->class_ == PS_SUM_COMMUNICATION);
         p->detail = is_apart ? "" : p->detail;
+        if (which == 1) {
+            bool is_group = p->class_ == PS_SUM_COMMUNICATION && !is_apart;
+            p->there = p->detail;
+            p->detail = is_group ? ps_compare_groups_here(groups, p->detail) : p->detail;
+        }
         p->count[which] = compare_int_at(s->sums, r, PS_CS_COUNT);
         p->time_ns[which] =
             per(compare_int_at(s->sums, r, PS_CS_TIME), steps_of_times(s, p->class_));
@@ -267,6 +276,7 @@ static size_t join_compare(pair *pairs, size_t n) {
             pairs[kept++] = pairs[i];
             continue;
         }
+        last->there = last->there != NULL ? last->there : pairs[i].there;
         for (size_t k = 0; k < 2; k++) {
             last->count[k] += pairs[i].count[k];
             last->time_ns[k] = ps_i64_plus(last->time_ns[k], pairs[i].time_ns[k]);
@@ -294,6 +304,10 @@ typedef struct pair_row {
 
 static const ps_column KERNELS[] = {NAME_COLUMN, DETAIL_COLUMN("shapes"), PAIR_COLUMNS};
 static const ps_column GROUPS[] = {NAME_COLUMN, DETAIL_COLUMN("group"), PAIR_COLUMNS};
+static const ps_column BOTH_GROUPS[] = {NAME_COLUMN,
+                                        DETAIL_COLUMN("group"),
+                                        {.name = "group base", PS_FIELD(pair_row, of.there)},
+                                        PAIR_COLUMNS};
 static const ps_column PASSES[] = {NAME_COLUMN, DETAIL_COLUMN("pass"), PAIR_COLUMNS};
 static const ps_column PLAIN[] = {NAME_COLUMN, PAIR_COLUMNS};
 
@@ -318,6 +332,21 @@ static const class_table TABLES[] = {
     {PS_SUM_CALL, "ApiCompare", "calls into the driver or runtime, host time", PS_COLUMNS(PLAIN)},
 };
 
+/* Where no communicator is known to be in both, and where some have another name in the base. */
+static const class_table BY_TYPE = {PS_SUM_COMMUNICATION, "CommunicationCompare",
+                                    "communication by type", PS_COLUMNS(PLAIN)};
+static const class_table RENAMED = {PS_SUM_COMMUNICATION, "CommunicationCompare",
+                                    "communication by type and group", PS_COLUMNS(BOTH_GROUPS)};
+
+static const class_table *class_shown(const class_table *which, const side *now,
+                                      const ps_compare_groups *groups) {
+    bool is_communication = which->class_ == PS_SUM_COMMUNICATION;
+    return !is_communication     ? which
+           : now->is_mixed       ? &BY_TYPE
+           : groups->has_renamed ? &RENAMED
+                                 : which;
+}
+
 static void give_compare_class(const class_table *which, const pair *pairs, size_t n,
                                const side *now, const side *base, ps_result *out) {
     ps_table *t = ps_table_new(which->name, which->title, which->columns, which->n_columns);
@@ -341,7 +370,8 @@ static bool is_compare_of_timeline(int64_t class_) {
            class_ != PS_SUM_COMMUNICATION;
 }
 
-static ps_code give_compare_names(const side *now, const side *base, ps_result *out, ps_err *err) {
+static ps_code give_compare_names(const side *now, const side *base,
+                                  const ps_compare_groups *groups, ps_result *out, ps_err *err) {
     static const ps_sort_key KEYS[] = {PS_UP(pair, class_), PS_DOWN(pair, lost_ns), PAIR_KEYS};
     size_t n = now->sums->n_rows + base->sums->n_rows;
     pair *pairs = ps_calloc(n + 1, sizeof *pairs);
@@ -349,8 +379,8 @@ static ps_code give_compare_names(const side *now, const side *base, ps_result *
         return ps_fail_nomem(err);
     }
     bool with_shapes = has_shapes(now) && has_shapes(base);
-    n = take_compare(pairs, 0, now, 0, with_shapes);
-    n = take_compare(pairs, n, base, 1, with_shapes);
+    n = take_compare(pairs, 0, now, 0, with_shapes, groups);
+    n = take_compare(pairs, n, base, 1, with_shapes, groups);
     n = join_compare(pairs, n);
     for (size_t i = 0; i < n; i++) {
         pairs[i].lost_ns = ps_i64_minus(pairs[i].time_ns[0], pairs[i].time_ns[1]);
@@ -360,11 +390,51 @@ static ps_code give_compare_names(const side *now, const side *base, ps_result *
         bool no_types =
             TABLES[i].class_ == PS_SUM_KERNEL_TYPE && has_shapes(now) != has_shapes(base);
         if (!no_types && (!now->is_of_tables || !is_compare_of_timeline(TABLES[i].class_))) {
-            give_compare_class(&TABLES[i], pairs, n, now, base, out);
+            give_compare_class(class_shown(&TABLES[i], now, groups), pairs, n, now, base, out);
         }
     }
     ps_free(pairs);
     return ps_result_code(out, err);
+}
+
+/* --- sentences ----------------------------------------------------------------------------------------------------- */
+
+typedef struct note_row {
+    const char *of, *what;
+} note_row;
+
+static const ps_column NOTES[] = {
+    {.name = "of", PS_FIELD(note_row, of)},
+    {.name = "what", PS_FIELD(note_row, what)},
+};
+
+static void put_note(ps_table *t, const char *of, ps_buf *what) {
+    if (!ps_buf_ok(what)) {
+        ps_table_fail(t);
+    } else if (what->len > 0) {
+        ps_table_put(t, &(note_row){of, ps_buf_str(what)});
+    }
+    ps_buf_fini(what);
+}
+
+/* The stages, and what is to be said of them and of communicators. */
+static ps_code give_notes(const ps_result *now, const ps_compare_groups *groups,
+                          const ps_reduce_input *in, ps_err *err) {
+    ps_lang lang = in->opts->lang;
+    ps_buf said = {0};
+    ps_buf by_type = {0};
+    ps_code code = ps_compare_stages(now, in->opts->baseline, lang, in->result, &said, err);
+    if (groups->has_none) {
+        ps_buf_add_str(&by_type, PS_SAY(lang,
+                                        "No communicator is known to be in both captures: "
+                                        "communication is compared by type alone",
+                                        "两份采集数据中没有可确认相同的通信域：通信仅按类型对比"));
+    }
+    ps_table *t = ps_table_new("CompareNotes", "what stands out", PS_COLUMNS(NOTES));
+    put_note(t, "stages", &said);
+    put_note(t, "communication", &by_type);
+    ps_result_give(in->result, t);
+    return code == PS_OK ? ps_result_code(in->result, err) : code;
 }
 
 /* --- the analysis -------------------------------------------------------------------------------------------------- */
@@ -372,6 +442,7 @@ static ps_code give_compare_names(const side *now, const side *base, ps_result *
 static ps_code reduce_compare(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_result own = {0};
+    ps_compare_groups groups = {0};
     side now;
     side base;
     ps_code code = ps_capture_tables(in, &own, err);
@@ -380,7 +451,10 @@ static ps_code reduce_compare(const ps_reduce_input *in, void **shared, ps_err *
             code = ps_fail_said(err, PS_NOTHING, "there is no baseline to compare with",
                                 "没有可对比的基线");
         }
-        now.is_mixed = base.is_mixed = code == PS_OK && now.is_of_tables != base.is_of_tables;
+        code =
+            code == PS_OK ? ps_compare_groups_init(&groups, &own, in->opts->baseline, err) : code;
+        now.is_mixed = base.is_mixed =
+            code == PS_OK && (now.is_of_tables != base.is_of_tables || groups.has_none);
         now.is_of_tables = base.is_of_tables =
             code == PS_OK && (now.is_of_tables || base.is_of_tables);
         now.has_no_computing = base.has_no_computing =
@@ -388,15 +462,17 @@ static ps_code reduce_compare(const ps_reduce_input *in, void **shared, ps_err *
         if (code == PS_OK) {
             give_overall(&now, &base, in->result);
             give_compare_steps(&now, &base, in->result);
-            code = give_compare_names(&now, &base, in->result, err);
+            code = give_notes(&own, &groups, in, err);
         }
+        code = code == PS_OK ? give_compare_names(&now, &base, &groups, in->result, err) : code;
     }
+    ps_compare_groups_fini(&groups);
     ps_result_fini(&own);
     return code;
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce_compare}};
+static const ps_round ROUNDS[] = {PS_RANK_CAPTURE_ROUND,
+                                  {.map = ps_map_nothing, .reduce = reduce_compare}};
 
 const ps_analysis ps_analysis_compare = {
     .name = "compare",

@@ -792,7 +792,7 @@ void ps_report_pipeline(ps_report *report) {
          without_result,
          {"stands still without waiting for another stage for", "没有在等其他阶段却停着，"}},
     };
-    pipes p = {.report = report};
+    pipes p = {.report = report, .made = report->chart_tables};
     if (report->chart == NULL) {
         return;
     }

@@ -21,7 +21,7 @@ static uint64_t part_key(int64_t step, int32_t pipeline) {
 
 /* Steps of which something was lost, or that the capture cuts: of whole ones alone a mean says something. */
 bool ps_stages_find_parts(pipes *p) {
-    const ps_chart *chart = p->report->chart;
+    const ps_chart *chart = p->made->chart;
     bool ok = true;
     for (size_t i = 0; ok && i < chart->n_figures; i++) {
         const ps_chart_figure *figure = &chart->figures[i];
@@ -41,16 +41,18 @@ bool ps_stages_is_part(const pipes *p, int64_t step, int32_t pipeline) {
 
 /* PipelineBubble and PipelineWaits have the same rows in the same order. */
 bool ps_stages_sum(pipes *p) {
-    const ps_table *bubble = ps_report_chart_table(p->report, "PipelineBubble");
-    const ps_table *waits = ps_report_chart_table(p->report, "PipelineWaits");
-    int32_t first_pipeline = p->report->chart->ranks[0].pipeline;
+    const ps_table *bubble = ps_result_table(p->made, "PipelineBubble");
+    const ps_table *waits = ps_result_table(p->made, "PipelineWaits");
+    int32_t first_pipeline = p->made->chart->ranks[0].pipeline;
     for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
         int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
         int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
         uint32_t at = ps_idmap_get(&p->stage_at, stage_key(rank));
         int32_t pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", first_pipeline);
         bool is_told = ps_column_int(bubble, r, "bubble", -1) >= 0; /* else the chart says why */
-        if (!is_told || step == PS_STEP_OUTSIDE || ps_stages_is_part(p, step, pipeline)) {
+        bool is_wanted = p->only_step == NULL || step == *p->only_step;
+        if (!is_told || step == PS_STEP_OUTSIDE || !is_wanted ||
+            ps_stages_is_part(p, step, pipeline)) {
             continue;
         }
         if (at == PS_IDMAP_NONE) {

@@ -17,9 +17,11 @@ typedef struct ps_report_stage {
     int64_t for_stages_ns, transfer_ns, other_ns;
 } ps_report_stage;
 
-/* Of a report with a chart; who made it frees stages, numbers, of_number and the maps. */
+/* Of a chart; who made it frees stages, numbers, of_number and the maps. */
 typedef struct ps_report_pipes {
-    ps_report *report;
+    ps_report *report;        /* of the findings; NULL: only the sums are wanted */
+    const ps_result *made;    /* the chart with its tables */
+    const int64_t *only_step; /* of it, NULL: all are summed up */
     ps_report_stage *
         stages; /* by pipeline, in the order of PipelineBubble's first step; those whose bubble is told */
     size_t n, cap;
@@ -40,11 +42,11 @@ static inline int64_t ps_stages_mean(int64_t sum, int64_t n) {
     return n > 0 ? sum / n : 0;
 }
 
-/* Fills part_steps; false when memory is out. */
+/* Fills part_steps, of `made` alone; false when memory is out. */
 bool ps_stages_find_parts(ps_report_pipes *p);
 /* Whether the step of the pipeline is one of them. */
 bool ps_stages_is_part(const ps_report_pipes *p, int64_t step, int32_t pipeline);
-/* Fills `stages`, then `numbers` and `of_number`; false when memory is out. */
+/* Fills `stages` of `made` and part_steps, then `numbers` and `of_number`; false when memory is out. */
 bool ps_stages_sum(ps_report_pipes *p);
 bool ps_stages_number(ps_report_pipes *p);
 

@@ -21,6 +21,17 @@ void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask) {
     ask->opts.in_full = true;
 }
 
+void ps_modes_ask_compare(const ps_request *q, ps_modes_ask *ask) {
+    const char *ranks[] = {ask->rank_list, ask->baseline_ranks};
+    ask->analyses[0] = ps_analysis_find("compare");
+    ask->n_analyses = 1;
+    if (ask->cluster < ps_store_n_clusters(q->store)) {
+        ask->n_analyses =
+            ps_run_compare_plan(ps_store_cluster(q->store, ask->cluster), ranks, ask->analyses);
+    }
+    ask->n_makers = ask->n_analyses - 1;
+}
+
 static bool compares(const ps_modes_ask *ask) {
     return ask->analyses[ask->n_analyses - 1]->baseline != NULL;
 }
@@ -103,6 +114,7 @@ typedef struct making {
 static void take_sides(const ps_request *q, const ps_modes_ask *ask, ps_run_opts *opts) {
     opts->rank_list = ask->rank_list;
     if (compares(ask)) {
+        opts->n_makers = ask->n_makers;
         opts->baseline_path = ps_store_cluster(q->store, ask->baseline)->path;
         opts->baseline_ranks = ask->baseline_ranks;
         opts->baseline_step = ask->baseline_step >= 0 ? &ask->baseline_step : NULL;

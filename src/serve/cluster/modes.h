@@ -38,6 +38,8 @@ PS_MUST_USE ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, c
 /* The table of that name that an analysis of the run made for the cluster, or NULL. */
 const ps_table *ps_modes_table(const ps_modes *m, const char *name);
 
+/* The analyses of a comparison of the ask's cluster, as `pipescope compare` runs them; its ranks must be known. */
+void ps_modes_ask_compare(const ps_request *q, ps_modes_ask *ask);
 /* The analyses of the report of the ask's cluster, as `pipescope report` runs them. */
 void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask);
 

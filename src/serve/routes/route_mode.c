@@ -85,6 +85,8 @@ static void answer_mode(const ps_request *q, ps_reply *r) {
     ask.baseline_ranks = ps_param_text(q, "base_rank_list");
     if (strcmp(ask.analyses[0]->name, "report") == 0) {
         ps_modes_ask_report(q, &ask);
+    } else if (strcmp(ask.analyses[0]->name, "compare") == 0) {
+        ps_modes_ask_compare(q, &ask);
     }
     ps_err err = PS_ERR_INIT;
     const ps_modes *m = NULL;

@@ -137,21 +137,39 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
                                "。所有时间均为单个 rank 的单个 step。\n"));
 }
 
-/* Whether some row of a table by name has time on both sides. */
+/* What the comparison says of itself: a line each. */
+static void put_comparison_notes(const ps_comparison *c, ps_buf *out) {
+    const ps_table *t = table_named(c, "CompareNotes");
+    for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
+        ps_buf_addf(out, PS_SAY(c->lang, "%s.\n", "%s。\n"),
+                    ps_table_cell(t, r, column_named(t, "what"))->u.text);
+    }
+}
+
+/* Whether some row of a table by name is on both sides. */
 static bool have_common(const ps_comparison *c, const char *name) {
     const ps_table *t = table_named(c, name);
     for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
-        if (ps_table_cell(t, r, column_named(t, "new"))->u.i > 0 &&
-            ps_table_cell(t, r, column_named(t, "base"))->u.i > 0) {
+        if (ps_table_cell(t, r, column_named(t, "calls new"))->u.r > 0 &&
+            ps_table_cell(t, r, column_named(t, "calls base"))->u.r > 0) {
             return true;
         }
     }
     return false;
 }
 
+/* Where neither has names of them, nothing tells. */
 static void warn_of_strangers(const ps_comparison *c, ps_buf *out) {
-    if (!have_common(c, "KernelCompare") && !have_common(c, "OperatorHostCompare") &&
-        !have_common(c, "OperatorCompare") && !have_common(c, "ModuleCompare")) {
+    static const char *const NAMED[] = {"KernelCompare", "OperatorHostCompare", "OperatorCompare",
+                                        "ModuleCompare"};
+    bool has_any = false;
+    bool has_common = false;
+    for (size_t i = 0; i < sizeof NAMED / sizeof *NAMED; i++) {
+        const ps_table *t = table_named(c, NAMED[i]);
+        has_any = has_any || (t != NULL && t->n_rows > 0);
+        has_common = has_common || have_common(c, NAMED[i]);
+    }
+    if (has_any && !has_common) {
         ps_buf_add_str(
             out, PS_SAY(c->lang,
                         "Not one kernel, operator or module of the two has the same name: they "
@@ -254,6 +272,7 @@ static bool is_part_shown(const ps_comparison *c, size_t table) {
 ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_text_style *style,
                                  ps_buf *out, ps_err *err) {
     put_sentence(c, out);
+    put_comparison_notes(c, out);
     ps_lacks_say(c->lang, c->lacks, "", "\n", out);
     warn_of_strangers(c, out);
     ps_code code = PS_OK;
@@ -261,9 +280,11 @@ ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_te
         const ps_table *t = c->tables[i];
         bool overall = strcmp(t->name, "OverallCompare") == 0;
         bool steps = strcmp(t->name, "StepCompare") == 0;
-        if (t->n_rows > 0 && is_part_shown(c, i)) {
-            code = overall || steps
-                       ? put_whole(c->lang, t, overall ? SIZE_MAX : top, style, out, err)
+        bool stages = strcmp(t->name, "StageCompare") == 0;
+        bool is_said = strcmp(t->name, "CompareNotes") == 0;
+        if (t->n_rows > 0 && is_part_shown(c, i) && !is_said) {
+            code = overall || steps || stages
+                       ? put_whole(c->lang, t, steps ? top : SIZE_MAX, style, out, err)
                        : put_ranked(c->lang, t, top, style, out, err);
         }
     }
