@@ -289,6 +289,7 @@ static const struct {
     {"memory_curve", -409, -409},
     {"memory_operators", -409, -409},
     {"memory_names", -409, -409},
+    {"memory_held", -409, -409},
     {"memory_components", -409, -409},
 };
 

@@ -498,6 +498,26 @@ static void memory_of_pytorch(void **state) {
     expect_view(t, (ask){.name = "memory_names", .from_ns = 12, .to_ns = 20},
                 "aten::empty|1|256|256\n");
     expect_view(t, (ask){.name = "memory_components"}, "device 0|allocated|0|768|15|192\n");
+    /* Held where most was allocated: at 15; at a moment. What was there before has no row. */
+    expect_columns(t, (ask){.name = "memory_operators", .param = "which", .value = "held"},
+                   "size,start,release", "512|10|40\n256|15|-\n");
+    expect_columns(t,
+                   (ask){.name = "memory_operators",
+                         .from_ns = 40,
+                         .to_ns = 41,
+                         .param = "which",
+                         .value = "held"},
+                   "size", "256\n");
+    expect_view(
+        t,
+        (ask){
+            .name = "memory_names", .from_ns = 39, .to_ns = 40, .param = "which", .value = "held"},
+        "aten::empty|2|768|512\n");
+    expect_view(t, (ask){.name = "memory_held"}, "device 0|0|15|2|768|768|0\n");
+    expect_view(t, (ask){.name = "memory_held", .from_ns = 45, .to_ns = 60},
+                "device 0|0|45|1|256|256|0\n");
+    expect_view(t, (ask){.name = "memory_held", .from_ns = 55, .to_ns = 60},
+                "device 0|0|55|1|256|192|-64\n");
     expect_columns(t, (ask){.name = "memory_components", .from_ns = 20, .to_ns = 60}, "peak,start",
                    "768|20\n");
     ps_trace_free(t);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Table } from "../src/api/types";
-import { curvesOf } from "../src/pages/memory_model";
+import { curvesOf, heldLines, peakAbout } from "../src/pages/memory_model";
 import { language } from "../src/words";
 
 test("curves are named in the language of the page", () => {
@@ -42,4 +42,23 @@ test("what a curve said last holds to the end of all curves, and nothing is said
   assert.deepEqual(x, [10, 15, 20, 40]);
   assert.deepEqual(lines[0].values, [5, 5, 7, 7]);
   assert.deepEqual(lines[1].values, [null, 1, 1, 2]);
+});
+
+test("a click means the highest point near it, and what is held is said beside the curve", () => {
+  const values = [1, 9, 4, 7];
+  const line = { name: "", owner: "", what: "allocated", values };
+  const other = { ...line, what: "reserved", values: [20, 20, 30, 20] };
+  assert.equal(peakAbout({ x: [10, 20, 30, 40], lines: [other, line] }, 2, 3), 40);
+  assert.equal(peakAbout({ x: [10, 20, 30, 40], lines: [line] }, 0, 3), 20);
+  const names = ["owner", "device", "time", "number", "held", "allocated", "unexplained"];
+  const held = (rest: number | null): Table => ({
+    ...{ name: "memory_held", title: "", total: 1, offset: 0 },
+    columns: names.map((name) => [name, "int", "", false]),
+    rows: [["operators", 0, 2e6, 3, 2 ** 30, rest === null ? null : 2 ** 30 + rest, rest]],
+  });
+  const [sum] = heldLines(held(null), null);
+  assert.equal(sum, "operators at 2.000 ms: 1024 MiB in 3 allocations of the operators below.");
+  assert.match(heldLines(held(0), null)[0], /at the peak, 2.000 ms.* all that the curve says/);
+  assert.match(heldLines(held(2 ** 20), 5)[0], /at 2.000 ms.*other 1.00 MiB are unknown/);
+  assert.match(heldLines(held(-(2 ** 20)), 5)[0], /1.00 MiB less/);
 });

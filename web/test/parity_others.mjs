@@ -531,7 +531,31 @@ export const PAGES = {
     const slot = await memory();
     const told = await own("memory_operators");
     await v.idle(slot);
-    assert.equal(await rowsOf(tableOf(slot, "Memory by operator")), told.total);
+    const table = tableOf(slot, "Memory by operator");
+    assert.equal(await rowsOf(table), told.total);
+    // What is held at the peak, and where the curve is clicked; a double click is none.
+    const peak = await own("memory_operators", { which: "held" });
+    assert.ok(peak.total > 0 && peak.total < told.total);
+    await slot.getByRole("button", { name: "whose memory is held" }).click();
+    await isLeft(table, peak.total);
+    const said = slot.locator(".memory-held");
+    assert.match(await said.innerText(), /at the peak, .* allocations .* the curve says/);
+    const curves = slot.locator(".curves .u-over").first();
+    const { width } = await curves.boundingBox();
+    await curves.click({ position: { x: width * 0.9, y: 40 } });
+    const { at } = await v.until(
+      () => v.said("mem"),
+      (s) => s.at !== undefined,
+      "a click on the curve",
+    );
+    const then = await own("memory_operators", { which: "held", from: at, to: Number(at) + 1 });
+    await isLeft(table, then.total);
+    await curves.dblclick({ position: { x: width * 0.5, y: 40 } });
+    await v.until(
+      () => v.said("mem"),
+      (s) => s.at === at,
+      "a double click chooses no moment",
+    );
   },
 
   "47 memory by stream and component": async () => {

@@ -1,5 +1,6 @@
 #include "analyze/rank/memory_points.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -56,6 +57,10 @@ int64_t ps_memory_device(const ps_table *t, size_t row, const ps_memory_column *
     const char *text = ps_memory_text(t, row, c);
     const char *colon = text != NULL ? strchr(text, ':') : NULL;
     return colon != NULL && ps_parse_i64(colon + 1, strlen(colon + 1), &device) ? device : -1;
+}
+
+int64_t ps_memory_whole(double bytes) {
+    return fabs(bytes) < 9e18 ? (int64_t)llround(bytes) : INT64_MAX;
 }
 
 /* --- series -------------------------------------------------------------------------------------------------------------- */
@@ -288,6 +293,19 @@ ps_code ps_memory_points_read(const ps_trace *trace, ps_memory_by by, ps_memory_
     }
     find_series(out);
     return PS_OK;
+}
+
+const ps_memory_point *ps_memory_peak(const ps_memory_points *m, const ps_memory_series *s,
+                                      int64_t from_ns, int64_t to_ns,
+                                      const ps_memory_point **last) {
+    const ps_memory_point *peak = NULL;
+    for (size_t i = s->first; i < s->first + s->n && m->points[i].time_ns < to_ns; i++) {
+        const ps_memory_point *p = &m->points[i];
+        bool is_before = p->time_ns <= from_ns; /* it may hold into the span */
+        peak = is_before || peak == NULL || p->bytes > peak->bytes ? p : peak;
+        *last = p;
+    }
+    return peak;
 }
 
 void ps_memory_points_fini(ps_memory_points *m) {

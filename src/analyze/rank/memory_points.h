@@ -44,6 +44,11 @@ PS_MUST_USE ps_code ps_memory_points_read(const ps_trace *trace, ps_memory_by by
                                           ps_memory_points *out, ps_err *err);
 void ps_memory_points_fini(ps_memory_points *m);
 
+/* The highest point of a series within [from, to), beginning with the value that holds at `from`: the first of equals, which
+ * may lie before the span. `last` is what holds at its end. NULL: nothing is known yet. */
+const ps_memory_point *ps_memory_peak(const ps_memory_points *m, const ps_memory_series *s,
+                                      int64_t from_ns, int64_t to_ns, const ps_memory_point **last);
+
 /* What to say when a profile knows nothing of memory. */
 #define PS_NO_MEMORY(lang)                                                                                   \
     PS_SAY(lang,                                                                                             \
@@ -51,6 +56,8 @@ void ps_memory_points_fini(ps_memory_points *m);
            "--cuda-memory-usage=true)",                                                                      \
            "采集数据中没有内存信息：请在采集时打开（profile_memory=True；nsys profile " \
            "--cuda-memory-usage=true）")
+
+int64_t ps_memory_whole(double bytes);
 
 /* --- cells of tables that profilers wrote, under the names of databases and of CSV files -------------------------------- */
 

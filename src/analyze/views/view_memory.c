@@ -2,7 +2,6 @@
  *
  * A curve has at most `points` points a series: where there are more, each stretch of time gives its first, lowest, highest
  * and last one, so that no peak is lost. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +14,6 @@ static ps_memory_by by_of(const char *text) {
     return strcmp(text, "stream") == 0      ? PS_MEMORY_STREAM
            : strcmp(text, "component") == 0 ? PS_MEMORY_COMPONENT
                                             : PS_MEMORY_OVERALL;
-}
-
-static int64_t whole_bytes(double bytes) {
-    return fabs(bytes) < 9e18 ? (int64_t)llround(bytes) : INT64_MAX;
 }
 
 /* --- the curve ------------------------------------------------------------------------------------------------------------- */
@@ -49,8 +44,8 @@ typedef struct curve {
 
 static void put_point(const curve *c, uint32_t series, int64_t time_ns, double bytes) {
     const ps_memory_series *s = &c->m->series[series];
-    ps_table_put(c->table,
-                 &(point_row){series, s->owner, s->what, s->device, time_ns, whole_bytes(bytes)});
+    ps_table_put(c->table, &(point_row){series, s->owner, s->what, s->device, time_ns,
+                                        ps_memory_whole(bytes)});
 }
 
 /* Points [from, to) as first, lowest, highest, last, in their order. */
@@ -171,25 +166,16 @@ static const ps_column PEAK_COLUMNS[] = {
 static void put_peak(const ps_view_input *in, const ps_memory_points *m, size_t series,
                      ps_table *t) {
     const ps_memory_series *s = &m->series[series];
-    const ps_memory_point *peak = NULL;
     const ps_memory_point *last = NULL;
-    for (size_t i = s->first; i < s->first + s->n; i++) {
-        const ps_memory_point *p = &m->points[i];
-        bool is_before = p->time_ns < in->from_ns; /* it may hold into the span */
-        if (p->time_ns >= in->to_ns) {
-            break;
-        }
-        peak = is_before || peak == NULL || p->bytes > peak->bytes ? p : peak;
-        last = p;
-    }
+    const ps_memory_point *peak = ps_memory_peak(m, s, in->from_ns, in->to_ns, &last);
     if (peak != NULL) {
         ps_table_put(
             t, &(peak_row){.owner = s->owner,
                            .what = s->what,
                            .device = s->device,
-                           .peak_bytes = whole_bytes(peak->bytes),
+                           .peak_bytes = ps_memory_whole(peak->bytes),
                            .start_ns = peak->time_ns > in->from_ns ? peak->time_ns : in->from_ns,
-                           .last_bytes = whole_bytes(last->bytes)});
+                           .last_bytes = ps_memory_whole(last->bytes)});
     }
 }
 

@@ -1,7 +1,7 @@
 /* memory_names: what the operators of a name allocated together. Made of the rows of memory_operators, so that both say the same. */
 #include <string.h>
 
-#include "analyze/views/view.h"
+#include "analyze/views/memory_held.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/sort.h"
@@ -76,8 +76,12 @@ static ps_table *make_memory_names(const ps_view_input *in, ps_err *err) {
     return t;
 }
 
+static const ps_view_param PARAMS[] = {PS_MEMORY_WHICH}; /* for memory_operators */
+
 const ps_view ps_view_memory_names = {.name = "memory_names",
                                       .title = "Memory by name of operator",
                                       .tab = PS_TAB_MEMORY,
                                       .uses = PS_VIEW_LINKS,
+                                      .params = PARAMS,
+                                      .n_params = sizeof PARAMS / sizeof *PARAMS,
                                       .make = make_memory_names};

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/rank/memory_points.h"
-#include "analyze/views/view.h"
+#include "analyze/views/memory_held.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -50,6 +49,34 @@ static const ps_column COLUMNS[N_COLUMNS] = {
     [C_STREAM] = {.name = "stream", .type = PS_COL_TEXT},
     [C_DEVICE] = {.name = "device", .type = PS_COL_INT},
 };
+
+/* --- which ones are listed -------------------------------------------------------------------------------------------------- */
+
+typedef struct wanted {
+    const ps_view_input *in;
+    bool is_held; /* else what allocates or releases within the span */
+    ps_memory_moments moments;
+} wanted;
+
+static ps_code read_wanted(const ps_view_input *in, wanted *out, ps_err *err) {
+    const char *which = ps_view_param_of(in, &ps_view_memory_operators, "which", err);
+    *out = (wanted){.in = in, .is_held = which != NULL && strcmp(which, "held") == 0};
+    return which == NULL  ? err->code
+           : out->is_held ? ps_memory_moments_read(in, &out->moments, err)
+                          : PS_OK;
+}
+
+/* Times that are not in the capture are PS_UNKNOWN_INT. Without any it changes in every span. */
+static bool is_wanted(const wanted *w, int64_t device, int64_t start_ns, int64_t release_ns) {
+    if (w->is_held) {
+        return ps_memory_is_held(start_ns, release_ns,
+                                 ps_memory_moment_of(&w->moments, device).time_ns);
+    }
+    bool is_start = start_ns != PS_UNKNOWN_INT;
+    bool is_release = release_ns != PS_UNKNOWN_INT;
+    return (!is_start && !is_release) || (is_start && ps_view_touches(w->in, start_ns, 0)) ||
+           (is_release && ps_view_touches(w->in, release_ns, 0));
+}
 
 /* --- the operator in the timeline ------------------------------------------------------------------------------------------ */
 
@@ -153,21 +180,14 @@ static bool find_source(const ps_trace *trace, source *x) {
     return true;
 }
 
-/* Whether it was allocated or released inside of the span. A row without any time is in every span. */
-static bool is_memory_op_wanted(const ps_view_input *in, const source *x, size_t row,
-                                int64_t origin_ns) {
-    bool any = false;
+static bool is_row_wanted(const wanted *w, const source *x, size_t row, int64_t origin_ns) {
+    int64_t times[2]; /* the first two of TIMES */
     for (size_t i = 0; i < 2; i++) {
         int64_t time = 0;
-        if (ps_memory_int(x->t, row, &x->times[i], &time)) {
-            time = ps_i64_minus(time, origin_ns);
-            if (time >= in->from_ns && time < in->to_ns) {
-                return true;
-            }
-            any = true;
-        }
+        times[i] = ps_memory_int(x->t, row, &x->times[i], &time) ? ps_i64_minus(time, origin_ns)
+                                                                 : PS_UNKNOWN_INT;
     }
-    return !any;
+    return is_wanted(w, ps_memory_device(x->t, row, &x->device), times[0], times[1]);
 }
 
 static bool put_memory_op_row(const source *x, size_t row, int64_t origin_ns, const op_index *ops,
@@ -208,12 +228,12 @@ static bool put_memory_op_row(const source *x, size_t row, int64_t origin_ns, co
     return true;
 }
 
-static bool put_memory_op_table(const ps_view_input *in, const source *x, ps_table *t) {
+static bool put_memory_op_table(const wanted *w, const source *x, ps_table *t) {
     op_index ops;
-    int64_t origin = ps_trace_origin_ns(in->trace);
-    bool ok = index_ops(&ops, in->trace);
+    int64_t origin = ps_trace_origin_ns(w->in->trace);
+    bool ok = index_ops(&ops, w->in->trace);
     for (size_t row = 0; ok && row < x->t->n_rows; row++) {
-        ok = !is_memory_op_wanted(in, x, row, origin) || put_memory_op_row(x, row, origin, &ops, t);
+        ok = !is_row_wanted(w, x, row, origin) || put_memory_op_row(x, row, origin, &ops, t);
     }
     ps_free(ops.at);
     return ok;
@@ -294,7 +314,19 @@ static bool put_block(const ps_view_input *in, const block *b, ps_table *t) {
     return true;
 }
 
-static bool put_events(const ps_view_input *in, ps_table *t, bool *any) {
+static bool is_block_wanted(const wanted *w, const block *b) {
+    const ps_slices *s = ps_trace_slices(w->in->trace);
+    const ps_memory_event *e = b->alloc_slice != PS_NONE ? &b->alloc : &b->release;
+    int64_t times[2];
+    uint32_t ends[2] = {b->alloc_slice, b->release_slice};
+    for (size_t k = 0; k < 2; k++) {
+        times[k] = ends[k] != PS_NONE ? s->start_ns[ends[k]] : PS_UNKNOWN_INT;
+    }
+    return is_wanted(w, e->is_cpu ? -1 : e->device, times[0], times[1]);
+}
+
+static bool put_events(const wanted *w, ps_table *t, bool *any) {
+    const ps_view_input *in = w->in;
     const ps_slices *s = ps_trace_slices(in->trace);
     ps_str name = ps_trace_find_text(in->trace, "[memory]");
     blocks b = {0};
@@ -306,12 +338,7 @@ static bool put_events(const ps_view_input *in, ps_table *t, bool *any) {
     }
     *any = b.n > 0;
     for (size_t i = 0; ok && i < b.n; i++) {
-        uint32_t ends[2] = {b.at[i].alloc_slice, b.at[i].release_slice};
-        bool wanted = false;
-        for (size_t k = 0; k < 2; k++) {
-            wanted = wanted || (ends[k] != PS_NONE && ps_view_touches(in, s->start_ns[ends[k]], 0));
-        }
-        ok = !wanted || put_block(in, &b.at[i], t);
+        ok = !is_block_wanted(w, &b.at[i]) || put_block(in, &b.at[i], t);
     }
     ps_free(b.at);
     ps_idmap_fini(&b.open);
@@ -322,9 +349,15 @@ static bool put_events(const ps_view_input *in, ps_table *t, bool *any) {
 
 static ps_table *make_memory_op_operators(const ps_view_input *in, ps_err *err) {
     source x;
+    wanted w;
+    if (read_wanted(in, &w, err) != PS_OK) {
+        ps_memory_moments_fini(&w.moments);
+        return NULL;
+    }
     ps_table *t = ps_table_new("memory_operators", "memory by operator", COLUMNS, N_COLUMNS);
     bool any = find_source(in->trace, &x);
-    bool ok = t != NULL && (any ? put_memory_op_table(in, &x, t) : put_events(in, t, &any));
+    bool ok = t != NULL && (any ? put_memory_op_table(&w, &x, t) : put_events(&w, t, &any));
+    ps_memory_moments_fini(&w.moments);
     if (!ok || !any) {
         ps_table_free(t);
         (void)(ok ? ps_fail(err, PS_NOTHING, "%s",
@@ -339,8 +372,12 @@ static ps_table *make_memory_op_operators(const ps_view_input *in, ps_err *err) 
     return t;
 }
 
+static const ps_view_param PARAMS[] = {PS_MEMORY_WHICH};
+
 const ps_view ps_view_memory_operators = {.name = "memory_operators",
                                           .title = "Memory by operator",
                                           .tab = PS_TAB_MEMORY,
                                           .uses = PS_VIEW_LINKS,
+                                          .params = PARAMS,
+                                          .n_params = sizeof PARAMS / sizeof *PARAMS,
                                           .make = make_memory_op_operators};

@@ -63,6 +63,12 @@ export function duration(ns: number): string {
     : `${significant(ns / unit.ns)} ${unit.name}`;
 }
 
+/** A point in time: "1.234 s", "12.345 ms", "12.3 µs". */
+export function moment(ns: number): string {
+  const unit = unitFor(ns);
+  return `${fixed(ns / unit.ns, unit.ns === 1 ? 0 : unit.ns > 1e3 ? 3 : 1)} ${unit.name}`;
+}
+
 /** "+12.4 ms": by how much something is moved. */
 export const signedDuration = (ns: number): string => `${ns > 0 ? "+" : ""}${duration(ns)}`;
 

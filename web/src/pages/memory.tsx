@@ -1,6 +1,6 @@
 /** The Memory page: curves over time, the operators that allocate, the peaks of components. */
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { hasNothing } from "../api/client";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { hasNothing, type Params } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
@@ -17,11 +17,15 @@ import { language, t } from "../words";
 import type { Pairing } from "./beside";
 import { BaselinePicker, BesideTable } from "./beside_table";
 import { useReply, wholeTable } from "./data";
-import { curvesBeside, curvesOf, unitOf } from "./memory_model";
+import { curvesBeside, curvesOf, heldLines, momentsOf, peakAbout, unitOf } from "./memory_model";
 import { RankGate } from "../panels/rank_gate";
 
 const BY = ["overall", "stream", "component"] as const;
 type By = (typeof BY)[number];
+
+/** Operators that allocate or release, or those whose memory is held at a moment. */
+const WHICH = ["changed", "held"] as const;
+type Which = (typeof WHICH)[number];
 
 interface State {
   rank: string;
@@ -30,15 +34,27 @@ interface State {
   span: { from: number; to: number } | null;
   /** Only operators that allocate or release within it. */
   inside: boolean;
+  which: Which;
+  /** Held then, rankNs; null: at the peak of what is shown. */
+  at: number | null;
 }
 
-const state = new Atom<State>({ rank: "", by: "overall", span: null, inside: true });
+const state = new Atom<State>({
+  rank: "",
+  by: "overall",
+  span: null,
+  inside: true,
+  which: "changed",
+  at: null,
+});
 
 const part = {
   prefix: "mem",
   read: (): Record<string, string> => {
-    const { rank, by, span, inside } = state.get();
+    const { rank, by, span, inside, which, at } = state.get();
     return {
+      ...(which === "changed" ? {} : { which }),
+      ...(at === null ? {} : { at: String(Math.round(at)) }),
       ...(rank === "" ? {} : { rank }),
       ...(by === "overall" ? {} : { by }),
       ...(span === null ? {} : { span: `${Math.round(span.from)},${Math.round(span.to)}` }),
@@ -51,6 +67,8 @@ const part = {
       rank: from.rank ?? "",
       by: BY.find((b_) => b_ === from.by) ?? "overall",
       inside: from.inside !== "0",
+      which: WHICH.find((w) => w === from.which) ?? "changed",
+      at: Number.isFinite(Number(from.at ?? NaN)) ? Number(from.at) : null,
       span: a !== undefined && b !== undefined && a < b ? { from: a, to: b } : null,
     });
   },
@@ -69,13 +87,13 @@ const COMPONENTS: Pairing = { keys: ["component", "what", "device"], plain: ["st
 const POINTS = 2000;
 
 export function MemoryPage() {
-  const { rank: key, by, span, inside } = useAtom(state);
+  const { rank: key, by, span } = useAtom(state);
   const rank = useRank(key);
   useEffect(() => registerUrl(part), []);
   return (
     <main class="page">
       <div class="controls-row">
-        <RankPicker rank={rank} onChange={(next) => change({ rank: next, span: null })} />
+        <RankPicker rank={rank} onChange={(next) => change({ rank: next, span: null, at: null })} />
         {rank !== null && <BaselinePicker now={rank.cluster} />}
         <span class="quiet">{t("operator.group-by")}</span>
         <Segments
@@ -87,7 +105,7 @@ export function MemoryPage() {
         {span !== null && (
           <>
             <span class="quiet">{t("memory.span", duration(span.from), duration(span.to))}</span>
-            <button type="button" onClick={() => change({ span: null })}>
+            <button type="button" onClick={() => zoom(null)}>
               {t("memory.reset")}
             </button>
             <button type="button" onClick={() => rank !== null && showSpan(rank, span)}>
@@ -97,7 +115,7 @@ export function MemoryPage() {
         )}
       </div>
       <RankGate rank={rank}>
-        {rank !== null && <Memory key={rank.key} rank={rank} by={by} span={span} inside={inside} />}
+        {rank !== null && <Memory key={rank.key} rank={rank} by={by} span={span} />}
       </RankGate>
     </main>
   );
@@ -109,34 +127,63 @@ function showSpan(rank: Rank, span: { from: number; to: number }): void {
   tab.set("timeline");
 }
 
-function Memory({
-  rank,
-  by,
-  span,
-  inside,
-}: {
-  rank: Rank;
-  by: By;
-  span: State["span"];
-  inside: boolean;
-}) {
+/** A moment that is out of sight would be one that nobody sees. */
+function zoom(span: State["span"]): void {
+  const { at } = state.get();
+  const isSeen = at === null || span === null || (at >= span.from && at < span.to);
+  change({ span, at: isSeen ? at : null });
+}
+
+const paramsOf = (span: { from: number; to: number } | null): Params =>
+  span === null ? {} : { from: Math.floor(span.from), to: Math.ceil(span.to) };
+
+function Memory({ rank, by, span }: { rank: Rank; by: By; span: State["span"] }) {
+  const { inside, which, at } = useAtom(state);
   const [hovered, setHovered] = useState<TableRow | null>(null);
   const [isNone, setNone] = useState(false);
-  const only =
-    span !== null && inside ? { from: Math.floor(span.from), to: Math.ceil(span.to) } : {};
+  const isHeld = which === "held";
+  const of: Params = paramsOf(
+    !isHeld ? (inside ? span : null) : at === null ? span : { from: at, to: at + 1 },
+  );
+  const held = useHeld(rank, isHeld && !isNone ? of : null);
+  const only: Params = isHeld ? { ...of, which } : of;
   return (
     <>
-      <CurveCard rank={rank} by={by} span={span} hovered={hovered} setNone={setNone} />
+      <CurveCard {...{ rank, by, span, hovered, setNone }} moments={momentsOf(held.data)} />
       {!isNone && (
         <div class="controls-row">
-          <Check
-            label={t("memory.inside")}
-            checked={inside}
-            onChange={(on) => change({ inside: on })}
+          <span class="quiet">{t("memory.operators")}</span>
+          <Segments
+            label={t("memory.operators")}
+            value={which}
+            options={WHICH.map((w) => [w, t(`memory.${w}`)] as const)}
+            onChange={(next) => change({ which: next })}
           />
-          {inside && span === null && <span class="quiet">{t("memory.inside-hint")}</span>}
+          {!isHeld && (
+            <Check
+              label={t("memory.inside")}
+              checked={inside}
+              onChange={(on) => change({ inside: on })}
+            />
+          )}
+          {!isHeld && inside && span === null && (
+            <span class="quiet">{t("memory.inside-hint")}</span>
+          )}
+          {isHeld && at !== null && (
+            <button type="button" onClick={() => change({ at: null })}>
+              {t("memory.to-peak")}
+            </button>
+          )}
         </div>
       )}
+      {isHeld && held.error !== null && !isNone && <Failed error={held.error} retry={held.retry} />}
+      {isHeld &&
+        held.data !== null &&
+        heldLines(held.data, at).map((line) => (
+          <p class="memory-held" key={line}>
+            {line}
+          </p>
+        ))}
       {!isNone && (
         <div class="card flush">
           <BesideTable
@@ -211,6 +258,16 @@ function useBaseCurve(
   return useMemo(() => (table === null ? null : { table, shift }), [table, shift]);
 }
 
+/** What is held, device by device; null: it is not asked for. */
+const useHeld = (rank: Rank, of: Params | null) =>
+  useReply(
+    JSON.stringify([rank.key, of]),
+    of === null
+      ? null
+      : (signal) =>
+          wholeTable("view", { ...of, name: "memory_held", rank: rank.key }, null, signal),
+  );
+
 /** `setNone`: the profile knows nothing of memory, which is said once. */
 function CurveCard({
   rank,
@@ -218,15 +275,20 @@ function CurveCard({
   span,
   hovered,
   setNone,
+  moments,
 }: {
   rank: Rank;
   by: By;
   span: State["span"];
   hovered: TableRow | null;
   setNone: (is: boolean) => void;
+  /** At which memory is held. */
+  moments: number[];
 }) {
   const colours = useColours();
-  const zoomed = span === null ? {} : { from: Math.floor(span.from), to: Math.ceil(span.to) };
+  /** Before the last click on the curves. */
+  const picked = useRef<Partial<State>>({});
+  const zoomed = paramsOf(span);
   const reply = useReply(JSON.stringify([rank.key, by, zoomed]), (signal) =>
     wholeTable(
       "view",
@@ -277,11 +339,13 @@ function CurveCard({
     [marked, shift, colours],
   );
   const marks = useMemo(
-    () =>
-      ["start", "release"]
+    () => [
+      ...moments,
+      ...["start", "release"]
         .map((name) => hovered?.get(name))
         .filter((v): v is number => typeof v === "number"),
-    [hovered],
+    ],
+    [hovered, moments.join()],
   );
   return (
     <section class="card">
@@ -302,7 +366,13 @@ function CurveCard({
           shades={shades}
           marks={marks}
           span={span}
-          onSpan={(next) => change({ span: next })}
+          onSpan={zoom}
+          onPick={(i, j) => {
+            const { which, at } = state.get();
+            picked.current = { which, at };
+            change({ which: "held", at: peakAbout(data, i, j) });
+          }}
+          onUnpick={() => change(picked.current)}
         />
       )}
     </section>

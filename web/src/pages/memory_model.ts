@@ -1,6 +1,7 @@
 /** The curves of the Memory page from the table memory_curve, without a document. */
-import { cellWord } from "../words";
+import { cellWord, t } from "../words";
 import { byteUnit } from "../base/format";
+import { moment, significant } from "../base/time";
 import type { Table } from "../api/types";
 import { reader } from "./data";
 
@@ -77,7 +78,9 @@ function hold(values: (number | null)[]): void {
   }
 }
 
-/** The unit in which the largest value reads well. */
+/** The unit in which the largest value reads well: 2 GiB are 2048 MiB, so that values that differ by little are told apart. */
+const unitFor = (most: number) => byteUnit(most / 10);
+
 export function unitOf(lines: Line[]): { name: string; bytes: number } {
   let most = 0;
   for (const line of lines) {
@@ -85,8 +88,14 @@ export function unitOf(lines: Line[]): { name: string; bytes: number } {
       most = Math.max(most, v ?? 0);
     }
   }
-  const { unit, size } = byteUnit(most / 10); // 2 GiB are 2048 MiB: curves that differ by little are told apart
+  const { unit, size } = unitFor(most);
   return { name: unit, bytes: size };
+}
+
+/** Sizes that add up, in the unit of the curves. */
+function bytesAlike(bytes: number[]): string[] {
+  const { unit, size } = unitFor(Math.max(...bytes));
+  return bytes.map((b) => `${significant(Math.abs(b) / size)} ${unit}`);
 }
 
 /** The series of both: those of the baseline behind the others, their times moved by `shift` ns. */
@@ -107,4 +116,51 @@ export function curvesBeside(now: Table, base: Table, shift: number, word: strin
     ),
   );
   return curvesOf({ ...now, rows: [...now.rows, ...moved] });
+}
+
+/** The moment that a click about these points of the curves means: where most is allocated. */
+export function peakAbout({ x, lines }: CurveData, from: number, to: number): number {
+  const counts = lines.filter((l) => l.what === "allocated");
+  const of = counts.length > 0 ? counts : lines;
+  const sum = (i: number): number => of.reduce((n, l) => n + (l.values[i] ?? 0), 0);
+  let best = from;
+  for (let i = from + 1; i <= to; i++) {
+    best = sum(i) > sum(best) ? i : best;
+  }
+  return x[best];
+}
+
+/** At which what memory_held says is held. */
+export const momentsOf = (held: Table | null): number[] =>
+  (held?.rows ?? [])
+    .map((row) => reader(held!, "time")(row))
+    .filter((v): v is number => typeof v === "number");
+
+/** What memory_held says, a sentence each device: how much is held, and how it goes with the curve. `at`: the moment that was asked
+ * for; null: the peak. */
+export function heldLines(held: Table, at: number | null): string[] {
+  const of = (row: Table["rows"][0], name: string) => reader(held, name)(row);
+  return held.rows.map((row) => {
+    const [time, allocated, rest] = ["time", "allocated", "unexplained"].map((name) =>
+      of(row, name),
+    );
+    const when =
+      typeof time !== "number"
+        ? t("memory.at-end")
+        : t(
+            at === null && allocated !== null ? "memory.at-peak" : "memory.at-moment",
+            moment(time),
+          );
+    const owner = cellWord("owner", String(of(row, "owner") ?? ""));
+    const bytes = bytesAlike([of(row, "held"), allocated, rest].map(Number));
+    const sum = t("memory.held-sum", owner, when, bytes[0], String(of(row, "number"))).trim();
+    if (typeof allocated !== "number" || typeof rest !== "number") {
+      return `${sum}.`;
+    }
+    const curve =
+      rest === 0
+        ? t("memory.held-all")
+        : t(rest > 0 ? "memory.held-curve" : "memory.held-more", bytes[1], bytes[2]);
+    return `${sum}, ${curve}.`;
+  });
 }

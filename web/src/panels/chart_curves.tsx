@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useAtom } from "../base/atom";
 import { FONT } from "../base/dom";
-import { axisFor, fixed, short, significant, tickText, unitFor } from "../base/time";
+import { axisFor, moment, short, significant, tickText } from "../base/time";
 import { blobOf, offer } from "../model/exports";
 import { theme } from "../model/look";
 import { tab } from "../model/session";
@@ -42,6 +42,10 @@ export interface CurvesProps {
   /** What is zoomed to; null: everything. */
   span: { from: number; to: number } | null;
   onSpan: (span: { from: number; to: number } | null) => void;
+  /** A click; between which points of the curves it is, a few pixels to each side. */
+  onPick?: (from: number, to: number) => void;
+  /** The click was the first one of two. */
+  onUnpick?: () => void;
   /** Time and values where the pointer is. */
   onCursor?: (at: number | null) => void;
 }
@@ -162,9 +166,16 @@ function optionsOf(
     cursor: {
       // On a point of the curves: what the tip says holds there.
       move: (u, left, top) => [snapped(u, left), top],
-      drag: { x: true, y: false, setScale: false },
+      // uPlot takes a click for the end of a drag where the cursor is moved to a point: onClick() looks itself.
+      drag: { x: true, y: false, setScale: false, click: () => undefined },
       points: { size: 6 },
-      bind: { dblclick: () => () => (latest.current.onSpan(null), null) },
+      bind: {
+        dblclick: () => () => {
+          latest.current.onUnpick?.();
+          latest.current.onSpan(null);
+          return null;
+        },
+      },
     },
     series: [
       {},
@@ -219,10 +230,34 @@ function optionsOf(
           showTip(u, latest.current, off);
         },
       ],
+      ready: [(u) => onClick(u.over, (e) => pick(u, e.offsetX, latest.current))],
       drawClear: [(u) => shade(u, latest.current)],
       draw: [(u) => mark(u, latest.current, colours.accent)],
     },
   };
+}
+
+const PICK_PX = 6;
+
+/** A click, but not the end of a drag, nor the second one of two. */
+function onClick(node: HTMLElement, then: (e: MouseEvent) => void): void {
+  let down = 0;
+  node.addEventListener("mousedown", (e) => (down = e.offsetX));
+  node.addEventListener("click", (e) => {
+    if (e.detail === 1 && Math.abs(e.offsetX - down) <= PICK_PX) {
+      then(e);
+    }
+  });
+}
+
+function pick(u: uPlot, at: number, p: CurvesProps): void {
+  if (p.x.length === 0) {
+    return;
+  }
+  const [left, right] = [u.posToVal(at - PICK_PX, "x"), u.posToVal(at + PICK_PX, "x")];
+  const near = p.x.flatMap((x, i) => (x >= left && x <= right ? [i] : []));
+  const nearest = u.posToIdx(at);
+  p.onPick?.(near[0] ?? nearest, near.at(-1) ?? nearest);
 }
 
 /** Where the point lies that the tip speaks of; outside of the plot as it is. */
@@ -277,10 +312,9 @@ function showTip(u: uPlot, p: CurvesProps, off: ReadonlySet<number>): void {
     u.over.append(tip);
   }
   const at = p.x[idx];
-  const unit = unitFor(at);
   tip.textContent = "";
   const head = document.createElement("b");
-  head.textContent = `${fixed(at / unit.ns, unit.ns === 1 ? 0 : Math.round(Math.log10(unit.ns)) > 3 ? 3 : 1)} ${unit.name}`;
+  head.textContent = moment(at);
   tip.append(head);
   p.curves.forEach((c, i) => {
     const v = c.values[idx];
