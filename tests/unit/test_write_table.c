@@ -296,6 +296,26 @@ static void test_units(void **context) {
     ps_table_free(t);
 }
 
+/* Sizes that stand beside one another have one unit, but for those that would lose their digits. */
+static void test_sizes_alike(void **context) {
+    (void)context;
+    static const ps_column COLUMN[] = {
+        {.name = "a", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+        {.name = "b", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+        {.name = "c", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+    };
+    ps_table *t = ps_table_new("sizes", "", COLUMN, 3);
+    assert_true(ps_table_add_row(t));
+    ps_table_set_int(t, 0, INT64_C(3) << 29);
+    ps_table_set_int(t, 1, 700 << 20);
+    ps_table_set_int(t, 2, 512);
+    expect_text(t, (ps_text_style){.width = 100},
+                "a (GiB)  b (GiB)  c (bytes)\n"
+                "---------------------------\n"
+                "   1.50    0.684        512\n");
+    ps_table_free(t);
+}
+
 /* Spreadsheets run what begins like a formula, whoever wrote the name. */
 static void test_csv_formulas(void **context) {
     (void)context;
@@ -521,11 +541,11 @@ int main(void) {
         cmocka_unit_test(test_text),         cmocka_unit_test(texts_that_differ_do_not_read_alike),
         cmocka_unit_test(test_narrow),       cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_header_lines), cmocka_unit_test(test_width_is_kept),
-        cmocka_unit_test(test_units),        cmocka_unit_test(test_made_rows),
-        cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_formulas),
-        cmocka_unit_test(test_hostile_text), cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_units),        cmocka_unit_test(test_sizes_alike),
+        cmocka_unit_test(test_made_rows),    cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_formulas), cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_scaled),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -468,6 +468,18 @@ test("numbers that are read against one another have one unit", () => {
   );
 });
 
+test("sizes of a table have one unit where all are legible in it", () => {
+  const units = (rows: Cell[][]): string[] =>
+    columnsOf({
+      ...table,
+      columns: rows[0].map((_, i): Table["columns"][0] => [`size ${i}`, "int", "bytes", false]),
+      rows,
+    }).map((c) => c.shown.unit);
+  const [mib, gib] = [2 ** 20, 2 ** 30];
+  assert.deepEqual(units([[898 * mib, 1.5 * gib, null]]), ["MiB", "MiB", "MiB"]);
+  assert.deepEqual(units([[512, 1.5 * gib, 900 * mib]]), ["B", "MiB", "MiB"], "too wide in bytes");
+});
+
 test("filters that the address knows hold from the first rows that are shown", async () => {
   const asked: string[] = [];
   const rows = new Rows(

@@ -109,21 +109,25 @@ static bool is_time(const ps_column *column) {
            (column->unit == PS_UNIT_NS || column->unit == PS_UNIT_US || column->unit == PS_UNIT_MS);
 }
 
-/* Times of a table share one unit, so that they can be added up and compared by eye, but for columns that are a
- * thousand times smaller: those would lose their digits. */
-static double largest_time_ns(const ps_table *t) {
-    double largest_ns = 0;
+static bool is_size(const ps_column *column) {
+    return column->unit == PS_UNIT_BYTES && !column->exact;
+}
+
+/* Times of a table share one unit, and so do sizes, so that they can be added up and compared by eye, but for columns that
+ * are a thousand times smaller: those would lose their digits. In ns, or bytes. */
+static double largest_alike(const ps_table *t, bool (*is_alike)(const ps_column *)) {
+    double most = 0;
     for (size_t c = 0; c < t->n_columns; c++) {
         double largest = 0;
         double smallest = 0;
         bool whole = true;
-        if (is_time(&t->columns[c])) {
+        if (is_alike(&t->columns[c])) {
             sizes(t, c, &largest, &smallest, &whole);
             largest *= (double)ns_per(t->columns[c].unit);
-            largest_ns = largest > largest_ns ? largest : largest_ns;
+            most = largest > most ? largest : most;
         }
     }
-    return largest_ns;
+    return most;
 }
 
 static void look_at_time(column_look *look, const ps_column *column, double table_largest_ns,
@@ -141,13 +145,16 @@ static void look_at_time(column_look *look, const ps_column *column, double tabl
     look->decimals = whole ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
 }
 
-static void look_at_bytes(column_look *look, double largest, double smallest) {
+static void look_at_bytes(column_look *look, double table_largest, double largest,
+                          double smallest) {
     static const unit_step STEPS[] = {{"bytes", 1},
                                       {"KiB", 1 << 10},
                                       {"MiB", 1 << 20},
                                       {"GiB", 1 << 30},
                                       {"TiB", (int64_t)1 << 40}};
-    unit_step unit = pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], largest);
+    bool shared = largest * 1000 >= table_largest || largest == 0;
+    unit_step unit =
+        pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], shared ? table_largest : largest);
     look->unit = unit.name;
     look->factor = 1 / (double)unit.scale;
     look->scale = unit.scale == 1 ? 1 : 0;
@@ -172,13 +179,13 @@ static column_look table_text_look_at(const ps_table *t, size_t c, bool exact) {
     case PS_UNIT_MS:
         look.as_is = exact || column->exact;
         if (!look.as_is) {
-            look_at_time(&look, column, largest_time_ns(t), largest, smallest);
+            look_at_time(&look, column, largest_alike(t, is_time), largest, smallest);
         }
         break;
     case PS_UNIT_BYTES:
         look.as_is = exact || column->exact;
         if (!look.as_is) {
-            look_at_bytes(&look, largest, smallest);
+            look_at_bytes(&look, largest_alike(t, is_size), largest, smallest);
         }
         break;
     case PS_UNIT_PERCENT:

@@ -91,10 +91,31 @@ function stepFor(steps: Step[], values: number[], base: number): Step {
   const most = sizes[sizes.length - 1];
   let at = steps.findIndex((s) => middle >= s.size);
   at = at < 0 ? steps.length - 1 : at;
-  while (at > 0 && most / steps[at].size >= 1e5) {
+  while (at > 0 && most / steps[at].size >= TOO_WIDE) {
     at--; // the largest would be too wide
   }
   return steps[at];
+}
+
+/** What is wider than that has a larger unit. */
+const TOO_WIDE = 1e5;
+
+/** Of columns of sizes that stand beside one another: for each the sample whose unit it takes, the smallest in which no value is too wide
+ * and none is less than one of its own unit; where a column has no values that of the largest. */
+export function samplesAlike(unit: string, samples: number[][]): number[][] {
+  const base = IN_BYTES[unit];
+  if (base === undefined) {
+    return samples;
+  }
+  const each = samples.map((sample) => ({
+    sample,
+    size: stepFor(base === 1 ? SIZES : LINK_SIZES, sample, base).size,
+    most: base * sample.reduce((most, v) => Math.max(most, Math.abs(v)), 0),
+  }));
+  const known = each.filter(({ most }) => most > 0).sort((a, b) => a.size - b.size);
+  const fits = (one: (typeof each)[0] | undefined) =>
+    known.find(({ size }) => one !== undefined && size <= one.size && one.most / size < TOO_WIDE);
+  return each.map((one) => (fits(one.most > 0 ? one : known.at(-1)) ?? one).sample);
 }
 
 /** Of a column of a table. `sample`: values that its unit suits, of the column and of those that are read against it; the unit is the one

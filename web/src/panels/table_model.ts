@@ -1,7 +1,14 @@
 /** The logic below a data table, without a document: where rows come from, how a local table is sorted and filtered, trees. */
 import type { Cell, ColumnType, Table } from "../api/types";
 import type { TableRow } from "./table_options";
-import { parseRange, shownAs, withDigits, type Range, type Shown } from "../base/format";
+import {
+  parseRange,
+  samplesAlike,
+  shownAs,
+  withDigits,
+  type Range,
+  type Shown,
+} from "../base/format";
 
 export interface Column {
   name: string;
@@ -77,19 +84,33 @@ const numbersAt = (tables: readonly Table[], index: number): number[] =>
     rows.map((row) => row[index]).filter((v): v is number => typeof v === "number"),
   );
 
+/** By family the numbers that its unit suits. */
+function samplesOf(table: Table, own: number[][]): (column: Table["columns"][0]) => number[] {
+  const family = familyOf(table);
+  const samples = new Map<string, { unit: string; sample: number[] }>();
+  table.columns.forEach((column, i) => {
+    const sample = (samples.get(family(column))?.sample ?? []).concat(own[i]);
+    samples.set(family(column), { unit: unitOf(column), sample });
+  });
+  for (const unit of new Set([...samples.values()].map((s) => s.unit))) {
+    const alike = [...samples.values()].filter((s) => s.unit === unit);
+    samplesAlike(
+      unit,
+      alike.map((s) => s.sample),
+    ).forEach((sample, i) => (alike[i].sample = sample));
+  }
+  return (column) => samples.get(family(column))?.sample ?? [];
+}
+
 /** `alike`: tables of the same columns that are read against one another, this one among them: units suit the rows of all. */
 export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] {
-  const family = familyOf(table);
   const tables = alike.length > 0 ? alike : [table];
   const own = table.columns.map(([, type], i) => (type === "text" ? [] : numbersAt(tables, i)));
-  const samples = new Map<string, number[]>();
-  table.columns.forEach((column, i) => {
-    samples.set(family(column), (samples.get(family(column)) ?? []).concat(own[i]));
-  });
+  const sampleOf = samplesOf(table, own);
   return table.columns.map((column, index) => {
     const [name, type, , exact, of] = column;
     const unit = unitOf(column);
-    const sample = type === "text" ? [] : (samples.get(family(column)) ?? []);
+    const sample = type === "text" ? [] : sampleOf(column);
     return {
       name,
       type,
