@@ -309,6 +309,10 @@ static void derived_of_a_device(void **state) {
                      "  Counters\n"
                      "    Freq 2:1\n");
     assert_true(a.reply.is_immutable);
+    assert_non_null(strstr(ask(&a, "/api/lanes?rank=r0"), "\"derived\":true"));
+    /* Its slices say that they stand where the tree shows them. */
+    assert_non_null(
+        strstr(ask(&a, "/api/slice?rank=r0&slice=3"), "\"process\":\"GPU 0 / Overlap Analysis\""));
     asks_end(&a);
 }
 

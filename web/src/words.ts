@@ -205,6 +205,7 @@ const WORDS = {
   "timeline.close": ["Collapse", "折叠"],
   "timeline.slice": ["slice", "切片"],
   "timeline.slices": ["{0} {0|slice|slices}", "{0} 个切片"],
+  "timeline.derived": ["worked out by pipescope: the profiler wrote no such lane for this rank", "由 pipescope 计算：采集工具未为该 rank 写入此泳道"],
   "timeline.slices-longest": ["{0} slices, the longest of them", "{0} 个切片，其中最长的为"],
   "timeline.aligned": ["aligned", "已对齐"],
   "timeline.aligned-hint": ["Recorded at another time: it is shown from the start of the first rank.", "采集时间与第一个 rank 不重叠：已对齐到其起点显示。"],

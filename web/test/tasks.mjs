@@ -81,6 +81,7 @@ const TASKS = {
   },
 
   "compare the gaps of two ranks": async (v) => {
+    assert.match(await v.lane("Free").getAttribute("title"), /worked out by pipescope/);
     await v.lane("Free").click({ button: "right" });
     await v.page.getByText("Pin this lane of all ranks", { exact: true }).click();
     await v.settle();

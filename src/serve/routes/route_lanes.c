@@ -1,160 +1,8 @@
-/* GET /api/lanes: the tree of a rank. Lanes that pipescope derives stand where the profile's own would: in the group of
- * their id where the profile has it, else below the one top group of their device, else behind what is known of the device. */
-#include <string.h>
-
-#include "base/alloc.h"
+/* GET /api/lanes: the tree of a rank. */
 #include "base/order.h"
 #include "serve/http/route.h"
 #include "serve/rank/loaded.h"
-
-/* A node of the tree as it is shown. */
-typedef struct shown {
-    const ps_layer *layer;
-    const ps_lane_node *node;
-    uint32_t parent; /* place in the list, PS_NONE */
-} shown;
-
-typedef struct tree {
-    const ps_loaded *l;
-    shown *list;
-    size_t n;
-    uint32_t *place[PS_N_LAYERS]; /* [n_nodes of the layer] in the list */
-    uint32_t *
-        joins; /* [n_nodes of the derived layer] node of the profile that it is, or stands below, PS_NONE */
-    bool *is_same; /* [the same] it is that node */
-} tree;
-
-static const ps_lanes *lanes_of(const tree *x, int layer) {
-    return ps_loaded_layer(x->l, layer)->lanes;
-}
-
-/* --- where derived lanes go ------------------------------------------------------------------------------------------ */
-
-static uint32_t node_with_id(const ps_lanes *lanes, const char *id) {
-    for (uint32_t i = 0; i < lanes->n_nodes; i++) {
-        if (strcmp(lanes->nodes[i].id, id) == 0) {
-            return i;
-        }
-    }
-    return PS_NONE;
-}
-
-/* The only top group of a device, PS_NONE when there are several. */
-static uint32_t only_top(const ps_lanes *lanes, int64_t device) {
-    uint32_t found = PS_NONE;
-    for (uint32_t i = 0; i < lanes->n_nodes; i++) {
-        if (lanes->nodes[i].parent == PS_NONE && lanes->nodes[i].device == device) {
-            if (found != PS_NONE) {
-                return PS_NONE;
-            }
-            found = i;
-        }
-    }
-    return found;
-}
-
-static void join_lane_node(tree *x) {
-    const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
-    const ps_lanes *profile = lanes_of(x, PS_LAYER_PROFILE);
-    for (uint32_t i = 0; i < derived->n_nodes; i++) {
-        const ps_lane_node *node = &derived->nodes[i];
-        bool is_group = node->lane == PS_NONE;
-        x->joins[i] = is_group ? node_with_id(profile, node->id) : PS_NONE;
-        x->is_same[i] = x->joins[i] != PS_NONE;
-        if (x->joins[i] == PS_NONE && node->parent == PS_NONE) {
-            x->joins[i] = only_top(profile, node->device); /* a process of the file, as "GPU 0" */
-            x->is_same[i] = x->joins[i] != PS_NONE;
-        }
-        if (x->joins[i] == PS_NONE && node->parent != PS_NONE) {
-            x->joins[i] = x->is_same[node->parent] ? x->joins[node->parent] : PS_NONE;
-        }
-    }
-}
-
-/* --- the list -------------------------------------------------------------------------------------------------------- */
-
-/* Adds a derived node with all below it. */
-static void add_derived(tree *x, uint32_t node, uint32_t parent) {
-    const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
-    uint32_t at = (uint32_t)x->n++;
-    x->list[at] = (shown){ps_loaded_layer(x->l, PS_LAYER_DERIVED), &derived->nodes[node], parent};
-    x->place[PS_LAYER_DERIVED][node] = at;
-    for (uint32_t i = node + 1; i < derived->n_nodes; i++) {
-        if (derived->nodes[i].parent == node) {
-            add_derived(x, i, at);
-        }
-    }
-}
-
-/* Counters stand last in a device: derived groups come before them. */
-static bool is_counters(const ps_lanes *lanes, uint32_t node) {
-    while (node < lanes->n_nodes && lanes->nodes[node].lane == PS_NONE) {
-        node++; /* the first lane below a group comes right after the groups down to it */
-    }
-    return node < lanes->n_nodes && lanes->nodes[node].kind == PS_NODE_COUNTER;
-}
-
-/* What of the derived tree joins a node of the profile. */
-static void add_lane_node_joined(tree *x, uint32_t node) {
-    const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
-    for (uint32_t i = 0; i < derived->n_nodes; i++) {
-        if (x->joins[i] == node && !x->is_same[i]) {
-            add_derived(x, i, x->place[PS_LAYER_PROFILE][node]);
-            x->joins[i] = PS_NONE;
-        }
-    }
-}
-
-static uint32_t next_beside(const ps_lanes *lanes, uint32_t node) {
-    uint32_t at = node + 1;
-    while (at < lanes->n_nodes && lanes->nodes[at].parent != PS_NONE &&
-           lanes->nodes[at].parent >= node) {
-        at++;
-    }
-    return at;
-}
-
-/* Adds a node of the profile with all below it, and what joins it before its counters. */
-static void add_profile(tree *x, uint32_t node, uint32_t parent) {
-    const ps_lanes *profile = lanes_of(x, PS_LAYER_PROFILE);
-    uint32_t at = (uint32_t)x->n++;
-    x->list[at] = (shown){ps_loaded_layer(x->l, PS_LAYER_PROFILE), &profile->nodes[node], parent};
-    x->place[PS_LAYER_PROFILE][node] = at;
-    uint32_t end = next_beside(profile, node);
-    for (uint32_t i = node + 1; i < end; i = next_beside(profile, i)) {
-        if (is_counters(profile, i)) {
-            add_lane_node_joined(x, node);
-        }
-        add_profile(x, i, at);
-    }
-    add_lane_node_joined(x, node);
-}
-
-/* Derived groups that join nothing: without a parent, or below one that the profile has no place for. */
-static void add_rest(tree *x, int64_t device) {
-    const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
-    for (uint32_t i = 0; i < derived->n_nodes; i++) {
-        const ps_lane_node *node = &derived->nodes[i];
-        bool is_second = node->parent != PS_NONE && derived->nodes[node->parent].parent == PS_NONE;
-        if (is_second && node->device == device && x->place[PS_LAYER_DERIVED][i] == PS_NONE) {
-            add_derived(x, i, PS_NONE);
-        }
-    }
-}
-
-static void list_all(tree *x) {
-    const ps_lanes *profile = lanes_of(x, PS_LAYER_PROFILE);
-    const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
-    join_lane_node(x);
-    for (uint32_t i = 0; i < profile->n_nodes; i = next_beside(profile, i)) {
-        add_profile(x, i, PS_NONE);
-    }
-    for (uint32_t i = 0; i < derived->n_nodes; i++) {
-        if (derived->nodes[i].parent == PS_NONE) {
-            add_rest(x, derived->nodes[i].device);
-        }
-    }
-}
+#include "serve/rank/shown_lanes.h"
 
 /* --- the reply ------------------------------------------------------------------------------------------------------- */
 
@@ -175,7 +23,7 @@ static uint32_t counter_span(const ps_trace *t, uint32_t track, int64_t *start_n
     return end - low;
 }
 
-static void put_node(ps_json *j, const shown *s) {
+static void put_node(ps_json *j, const ps_shown_lane *s, bool is_derived) {
     const ps_lane_node *node = s->node;
     const ps_layer *y = s->layer;
     int64_t start_ns = 0;
@@ -212,27 +60,10 @@ static void put_node(ps_json *j, const shown *s) {
     if (is_idle) {
         ps_json_key_bool(j, "idle", true);
     }
+    if (is_derived && node->lane != PS_NONE) {
+        ps_json_key_bool(j, "derived", true);
+    }
     ps_json_close(j);
-}
-
-static bool make_tree(tree *x) {
-    size_t n[PS_N_LAYERS];
-    for (int i = 0; i < PS_N_LAYERS; i++) {
-        n[i] = lanes_of(x, i)->n_nodes;
-        x->place[i] = ps_calloc(n[i] + 1, sizeof *x->place[i]);
-        for (size_t k = 0; x->place[i] != NULL && k < n[i]; k++) {
-            x->place[i][k] = PS_NONE;
-        }
-    }
-    x->list = ps_calloc(n[PS_LAYER_PROFILE] + n[PS_LAYER_DERIVED] + 1, sizeof *x->list);
-    x->joins = ps_calloc(n[PS_LAYER_DERIVED] + 1, sizeof *x->joins);
-    x->is_same = ps_calloc(n[PS_LAYER_DERIVED] + 1, sizeof *x->is_same);
-    bool ok = x->list != NULL && x->joins != NULL && x->is_same != NULL &&
-              x->place[PS_LAYER_PROFILE] != NULL && x->place[PS_LAYER_DERIVED] != NULL;
-    if (ok) {
-        list_all(x);
-    }
-    return ok;
 }
 
 static ps_code build_rows(const ps_loaded *l, ps_err *err) {
@@ -249,28 +80,21 @@ static void answer_lane_node(const ps_request *q, ps_reply *r) {
         return;
     }
     ps_err err = PS_ERR_INIT;
-    tree x = {.l = l};
-    if (build_rows(l, &err) != PS_OK) {
+    ps_shown_lanes x = {0};
+    if (build_rows(l, &err) != PS_OK || ps_shown_lanes_make(l, &x, &err) != PS_OK) {
         ps_reply_err(r, &err);
-    } else if (!make_tree(&x)) {
-        ps_reply_fail(r, 507, "out of memory");
     } else {
         ps_json j = ps_json_to(&r->body);
         ps_json_object(&j);
         ps_json_key_array(&j, "nodes");
         for (size_t i = 0; i < x.n; i++) {
-            put_node(&j, &x.list[i]);
+            put_node(&j, &x.at[i], x.at[i].layer == ps_loaded_layer(l, PS_LAYER_DERIVED));
         }
         ps_json_close(&j);
         ps_json_close(&j);
         r->is_immutable = true;
     }
-    for (int i = 0; i < PS_N_LAYERS; i++) {
-        ps_free(x.place[i]);
-    }
-    ps_free(x.list);
-    ps_free(x.joins);
-    ps_free(x.is_same);
+    ps_shown_lanes_fini(&x);
     ps_loaded_release(l);
 }
 

@@ -5,6 +5,7 @@
 #include "model/host_comm.h"
 #include "serve/http/route.h"
 #include "serve/rank/flows.h"
+#include "serve/rank/shown_lanes.h"
 #include "serve/routes/put_args.h"
 #include "serve/select/slice_tree.h"
 
@@ -31,7 +32,35 @@ static ps_code put_ref(detail *d, uint32_t slice, ps_err *err) {
 
 /* --- where ---------------------------------------------------------------------------------------------------- */
 
-/* The lane's name, and the groups above it from the outside in. */
+/* The groups above a lane from the outside in, as the tree shows them: what is derived stands in groups of the profile. */
+static ps_code put_groups(detail *d, const ps_lane_node *node, ps_err *err) {
+    ps_shown_lanes shown;
+    ps_code code = ps_shown_lanes_make(d->l, &shown, err);
+    uint32_t at = PS_NONE;
+    for (uint32_t i = 0; code == PS_OK && node != NULL && i < shown.n; i++) {
+        at = shown.at[i].node == node ? i : at;
+    }
+    uint32_t above[16];
+    size_t n = 0;
+    while (at != PS_NONE && shown.at[at].parent != PS_NONE && n < sizeof above / sizeof *above) {
+        at = shown.at[at].parent;
+        above[n++] = at;
+    }
+    ps_buf path = {0};
+    while (n > 0) {
+        ps_buf_add_str(&path, path.len > 0 ? " / " : "");
+        ps_buf_add_str(&path, shown.at[above[--n]].node->name);
+    }
+    ps_shown_lanes_fini(&shown);
+    if (code == PS_OK) {
+        ps_json_key(&d->j, "process");
+        ps_json_text(&d->j, &path);
+    }
+    ps_buf_fini(&path);
+    return code;
+}
+
+/* The lane's name, and where it stands. */
 static ps_code put_slice_place(detail *d, ps_err *err) {
     uint32_t lane = PS_NONE;
     uint32_t row = 0;
@@ -45,23 +74,7 @@ static ps_code put_slice_place(detail *d, ps_err *err) {
         node = lanes->node_of_lane[lane - d->layer->first_lane];
     }
     ps_json_key_str(&d->j, "track", node != PS_NONE ? lanes->nodes[node].name : "");
-    uint32_t above[16];
-    size_t n = 0;
-    for (uint32_t i = node; i != PS_NONE && n < sizeof above / sizeof *above;) {
-        i = lanes->nodes[i].parent;
-        if (i != PS_NONE) {
-            above[n++] = i;
-        }
-    }
-    ps_buf path = {0};
-    while (n > 0) {
-        ps_buf_add_str(&path, path.len > 0 ? " / " : "");
-        ps_buf_add_str(&path, lanes->nodes[above[--n]].name);
-    }
-    ps_json_key(&d->j, "process");
-    ps_json_text(&d->j, &path);
-    ps_buf_fini(&path);
-    return PS_OK;
+    return put_groups(d, node != PS_NONE ? &lanes->nodes[node] : NULL, err);
 }
 
 /* "file:row", the file below the path that is served. */

@@ -120,6 +120,8 @@ export interface LaneNode {
   end: Ns;
   /** Of counters: all values are the same. */
   idle?: true;
+  /** Worked out by the program: the profile has no such lane. */
+  derived?: true;
 }
 
 export interface Link {

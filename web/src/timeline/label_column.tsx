@@ -421,7 +421,7 @@ function titleOf(item: Item): string {
   const name = item.owner === "" ? item.label : `${item.owner} \u203a ${item.label}`;
   return node === undefined || node.lane < 0
     ? name
-    : `${name}\n${t("timeline.slices", node.slices)}`;
+    : `${name}\n${t("timeline.slices", node.slices)}${node.derived === true ? `\n${t("timeline.derived")}` : ""}`;
 }
 
 /** The pipeline by its name, and whose it is. */
