@@ -150,6 +150,17 @@ async function ready(page) {
     "What if",
     "SQL",
   ]);
+  // The first stop of Tab leads past the head: into the page, on the Timeline to its lanes.
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.closest("main") !== null);
+  await page.keyboard.press("1");
+  await page.waitForFunction(() => document.activeElement?.closest("#page-timeline") !== null);
+  await page.locator("#page-timeline [role=treeitem]").first().waitFor();
+  await page.locator(".skip").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.role === "treeitem");
+  await page.keyboard.press("4");
   const ground = () =>
     page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   assert.equal(await ground(), "rgb(20, 24, 29)", "the look of the system at first");

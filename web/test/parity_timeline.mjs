@@ -309,6 +309,14 @@ export const TIMELINE = {
       await v.says((s) => s.sel !== sel, "N goes on");
       await v.press("Shift+N");
       await v.says((s) => s.sel === sel, "Shift+N goes back");
+      // Before the first one the last one, with a word.
+      await v.press("Shift+N");
+      await v.page.locator(".toast", { hasText: "on with the last" }).waitFor();
+      await v.until(
+        () => v.page.locator(".search-count").innerText(),
+        (s) => s === `${told.total} / ${told.total}`,
+        "the last one",
+      );
     }
     await v.below("Find");
     assert.ok((await v.table(".find")).length > 1, "the list of all");

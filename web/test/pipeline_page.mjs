@@ -339,6 +339,7 @@ const point = async (page, row, ms, of = 330) => {
         .waitFor();
       await page.keyboard.press("Shift+P");
       await page.waitForFunction(() => location.hash.includes("pp.window="));
+      await page.waitForFunction(() => document.activeElement?.className === "over");
       await settle(page);
       const [from, to] = /pp\.window=(\d+)(?:,|%2C)(\d+)/.exec(page.url()).slice(1).map(Number);
       const inStep = ops.filter(
@@ -414,6 +415,14 @@ const point = async (page, row, ms, of = 330) => {
   const label = page.locator(".tl-row", { hasText: "Pipeline, stage 0" }).first();
   await label.waitFor();
   await settle(page);
+  // By keys: from the rank down to its pipeline, and into it.
+  await page.locator(".tl-row.tl-rank").first().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => /\|pipeline$/.test(document.activeElement?.dataset.id ?? ""));
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("tl.sel="));
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.hash.includes("tl.sel="));
   const { y, height } = await label.boundingBox();
   const isGap = async (x) => {
     await page.mouse.move(x, y + height / 2);

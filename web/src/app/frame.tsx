@@ -109,6 +109,7 @@ export function Frame() {
   visited.current.add(shown);
   useEffect(registerCommands, []);
   useEffect(takeDrops, []);
+  useFocus(shown);
   const { title } = session.get() ?? { title: "" };
   useEffect(() => {
     document.title = title === "" ? "pipescope" : `${t(`tab.${shown}`)} · ${title} · pipescope`;
@@ -124,6 +125,9 @@ export function Frame() {
   const close = (): void => over.set(null);
   return (
     <>
+      <button type="button" class="skip" onClick={() => enterPage(shown, true)}>
+        {t(shown === "timeline" ? "frame.skip-lanes" : "frame.skip")}
+      </button>
       <Header />
       {TABS.filter((name) => visited.current.has(name)).map((name) => (
         <div
@@ -147,6 +151,31 @@ export function Frame() {
       {open === "views" && <ViewsDialog onClose={close} />}
     </>
   );
+}
+
+/** Into a page, past the head above it: its lanes or its chart, else the page as a whole. `isFirst`: the lane that keys begin with. */
+function enterPage(shown: Tab, isFirst = false): void {
+  const page = document.getElementById(`page-${shown}`);
+  const lane = isFirst ? page?.querySelector<HTMLElement>(".tl-tree [tabindex='0']") : null;
+  const main = page?.querySelector<HTMLElement>("main");
+  if (main != null) {
+    main.tabIndex = -1;
+  }
+  (lane ?? page?.querySelector<HTMLElement>("[data-focus]") ?? main)?.focus({
+    preventScroll: true,
+  });
+}
+
+/** What had the focus is out of sight on another page: keys go on in the one that is shown. */
+function useFocus(shown: Tab): void {
+  const before = useRef(shown);
+  useEffect(() => {
+    const now = document.activeElement;
+    if (before.current !== shown && (now === document.body || now?.closest("[hidden]") != null)) {
+      enterPage(shown);
+    }
+    before.current = shown;
+  }, [shown]);
 }
 
 /** A page that fails says so and leaves the others alone. */

@@ -5,7 +5,8 @@ import type { Rank, Ref, SearchCounts, Session } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { openCaptures, shortNames } from "./captures";
-import { fail } from "./notices";
+import { fail, notify } from "./notices";
+import { t } from "../words";
 import { box, boxLocked, rankOf, ranks, selected, shiftOf, show } from "./session";
 
 export interface Query {
@@ -161,9 +162,14 @@ let placed: Ref | null = null;
 const isSame = (a: Ref | null, b: Ref | null): boolean =>
   a !== null && b !== null && a.rank === b.rank && a.slice === b.slice;
 
-async function go(params: Params): Promise<void> {
+/** `otherwise`: where there is none. */
+async function go(params: Params, otherwise?: () => Promise<void>): Promise<void> {
   try {
     const found = await askStep(params);
+    if (found.ref === null && found.total > 0 && otherwise !== undefined) {
+      await otherwise();
+      return;
+    }
     if (found.ref !== null) {
       placed = found.ref;
       place.set(found.index);
@@ -195,15 +201,19 @@ selected.listen(() => {
   }
 });
 
-/** The next one in time after the selected slice, or after `at` of the first rank. */
+/** The next one in time after the selected slice, or after `at` of the first rank; behind the last one the first one again. */
 export function step(dir: "next" | "previous", at: Ns = 0): Promise<void> {
   const from = selected.get();
   if (query.get().text === "" || mistake.get() !== null) {
     return Promise.resolve();
   }
+  const around = async (): Promise<void> => {
+    notify("info", t(dir === "next" ? "search.from-first" : "search.from-last"));
+    await goTo(dir === "next" ? 0 : (counts.get()?.total ?? 1) - 1);
+  };
   return from === null
-    ? go({ time: Math.round(at), dir })
-    : go({ rank: from.rank, slice: from.slice, dir });
+    ? go({ time: Math.round(at), dir }, around)
+    : go({ rank: from.rank, slice: from.slice, dir }, around);
 }
 
 /** The n-th, counted from 0. */

@@ -65,6 +65,7 @@ export function goBack(view: ChartView): void {
     const found = target === null ? null : view.placeOf(target);
     view.show(place.rankRow, found?.startNs ?? place.from, found?.endNs ?? place.to);
     view.pin(target);
+    view.takeFocus();
     if (target === null) {
       notify("info", t("pipeline.back-none"));
     }

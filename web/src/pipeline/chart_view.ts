@@ -203,6 +203,14 @@ export class ChartView {
     return this.overlay.tooMany;
   }
 
+  /** Where the focus is nowhere: keys go on in the chart. */
+  takeFocus(): void {
+    const now = document.activeElement;
+    if (now === null || now === document.body || now.tagName === "MAIN") {
+      this.layers.over.focus({ preventScroll: true });
+    }
+  }
+
   setLabel(text: string): void {
     this.layers.over.setAttribute("aria-label", text);
   }

@@ -6,7 +6,7 @@ export const ratioNow = (): number => Math.min(3, Math.max(1, window.devicePixel
 
 export class Layers {
   readonly base = el("canvas", { class: "base" });
-  readonly over = el("canvas", { class: "over", tabindex: "0", role: "img" });
+  readonly over = el("canvas", { class: "over", tabindex: "0", role: "img", "data-focus": "" });
   readonly axis = el("canvas", { class: "axis" });
 
   /** CSS pixels. */

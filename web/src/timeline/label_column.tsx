@@ -136,20 +136,6 @@ function Row({
       </div>
     );
   }
-  if (item.kind === "pipeline" || item.kind === "outline") {
-    return (
-      <div
-        class={`tl-row tl-lane tl-of-${item.kind}`}
-        style={style}
-        role="treeitem"
-        aria-level={item.depth + 1}
-        title={item.kind === "outline" ? t("timeline.so-far") : pipelineTitle(item)}
-      >
-        <span class="tl-twist" />
-        <span class="tl-name">{item.label}</span>
-      </div>
-    );
-  }
   const focus = {
     "data-id": item.id,
     tabIndex: isTabStop ? 0 : -1,
@@ -162,6 +148,21 @@ function Row({
       }
     },
   };
+  if (item.kind === "pipeline" || item.kind === "outline") {
+    return (
+      <div
+        class={`tl-row tl-lane tl-of-${item.kind}`}
+        style={style}
+        role="treeitem"
+        aria-level={item.depth + 1}
+        title={item.kind === "outline" ? t("timeline.so-far") : pipelineTitle(item)}
+        {...(item.kind === "pipeline" ? focus : {})}
+      >
+        <span class="tl-twist" />
+        <span class="tl-name">{item.label}</span>
+      </div>
+    );
+  }
   if (item.kind === "idle") {
     return (
       <div

@@ -5,10 +5,12 @@ import type { Table } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Item } from "../model/lanes";
 import { fail, notify } from "../model/notices";
-import { load, rankOf, ranks } from "../model/session";
+import { load, rankOf, ranks, shiftOf } from "../model/session";
 import { viewport } from "../model/timeline";
 import { marked, shiftAt, touchTree, tree } from "../model/tree";
 import { t } from "../words";
+import { firstBlock } from "./pipeline_lane";
+import { takeBlock } from "./pipeline_travel";
 import type { Region } from "./scene";
 import type { Timeline } from "./timeline";
 
@@ -67,8 +69,10 @@ export const isFocused = (item: Item, region: Region): boolean =>
   focused.get()?.id === item.id && focused.get()?.isPins === region.isPins;
 
 /** Rows that keys stop at. */
-export const isStop = (item: Item): boolean =>
-  !["hidden", "pipeline", "outline"].includes(item.kind);
+export const isStop = (item: Item): boolean => !["hidden", "outline"].includes(item.kind);
+
+/** Rows that are lanes, which keys mark and pin. */
+const isLane = (item: Item): boolean => item.kind !== "idle" && item.kind !== "pipeline";
 
 /** Where a key leads from a row; null: nowhere. */
 export function stopAfter(items: readonly Item[], from: Item, key: string): Item | null {
@@ -146,13 +150,13 @@ export function treeKey(e: KeyboardEvent, from: Item, region: Region, timeline: 
       enter(item, timeline);
       return true;
     case " ":
-      if (item.kind === "idle") {
-        return false; // no lane by itself
+      if (!isLane(item)) {
+        return false;
       }
       marked.set(marked.get().has(item.id) ? new Set() : new Set([item.id]));
       return true;
     case "p":
-      if (item.kind === "idle") {
+      if (!isLane(item)) {
         return false;
       }
       togglePin(item);
@@ -171,13 +175,22 @@ export function togglePin(item: Item): void {
   touchTree();
 }
 
-/** Into a lane: its first slice in the window is selected, and keys go on from there. A rank that is not read is read; all else opens. */
+/** Into a lane: its first slice in the window is selected, or its first block, and keys go on from there. A rank that is not read is
+ * read; all else opens. */
 function enter(item: Item, timeline: Timeline): void {
   const lane = item.lanes?.nodes[item.node]?.lane ?? -1;
+  const block =
+    item.kind === "pipeline" ? firstBlock(item.rank!, viewport, shiftOf(item.rank!)) : null;
+  if (block !== null) {
+    void takeBlock(timeline, block);
+    return;
+  }
   if (item.kind === "unread" || item.rank?.state === "waiting") {
     void read(item.rank!.key, timeline).catch(fail);
   } else if (item.kind === "lane" && lane >= 0) {
     void selectFirst(item.rank!.key, lane, timeline).catch(fail);
+  } else if (item.kind === "pipeline") {
+    notify("info", t("timeline.lane-empty"));
   } else if (item.canOpen) {
     tree.setOpen(item, !item.isOpen);
     touchTree();

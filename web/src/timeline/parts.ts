@@ -8,7 +8,7 @@ export class Parts {
   readonly axis = el("canvas", { class: "tl-axis" });
   readonly axes = el("div", { class: "tl-axes" }, this.minimap, this.axis);
   /** Scrolls; what is in it stays where it is, and a space of the height of all lanes gives it something to scroll. */
-  readonly scroller = el("div", { class: "tl-scroll", tabindex: "0" });
+  readonly scroller = el("div", { class: "tl-scroll", tabindex: "0", "data-focus": "" });
   readonly labelColumn = el("div", { class: "tl-labels" });
   readonly base = el("canvas", { class: "tl-base" });
   readonly over = el("canvas", { class: "tl-over", role: "img" });

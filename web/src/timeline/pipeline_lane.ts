@@ -160,6 +160,25 @@ export function pipelineHit(
   return null;
 }
 
+/** The first block that begins in the window, else the one that runs there; null: there is none. */
+export function firstBlock(rank: Rank, view: Viewport, rankShift: Ns): PipelineHit | null {
+  const found = pipelineOf(rank);
+  if (found === null) {
+    return null;
+  }
+  const { row, shiftNs } = found;
+  const [from, to] = [view.from - shiftNs, view.from + view.span - shiftNs];
+  const running = firstAfter(row.ops, from);
+  let index = running;
+  while (index < row.ops.n && row.ops.start[index] < from) {
+    index++;
+  }
+  index = index < row.ops.n && row.ops.start[index] < to ? index : running;
+  return index < row.ops.n && row.ops.start[index] < to
+    ? hitAt(rank, row, "ops", index, shiftNs, () => rankShift)
+    : null;
+}
+
 /** The line of the critical path where it goes from one block to the next, over lanes of any rank: the block that it comes to. `isOver`:
  * it lies over a slice or a block there. */
 export function pathHit(

@@ -3,14 +3,8 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { register } from "../model/commands";
 import { useAtom } from "../base/atom";
-import { get } from "../api/client";
-import type { Ref } from "../api/types";
-import { fail } from "../model/notices";
 import { outlineOf, outlinesChanged } from "../model/outlines";
-import { box, boxLocked, goto, ranks, selected } from "../model/session";
-import { wantLanes } from "../model/tree";
-import { deviceLanes } from "./data";
-import type { PipelineHit } from "./pipeline_lane";
+import { ranks, selected } from "../model/session";
 import { viewport } from "../model/timeline";
 import type { Item } from "../model/lanes";
 import { language, t } from "../words";
@@ -22,6 +16,7 @@ import { setExporter } from "./export";
 import { Gestures } from "./gestures";
 import { LabelColumn } from "./label_column";
 import { ContextMenu, type MenuOf } from "./menus";
+import { takeBlock } from "./pipeline_travel";
 import { Timeline } from "./timeline";
 import { Tip } from "./tip";
 import "./timeline.css";
@@ -101,7 +96,7 @@ function open(host: HTMLElement, around: Around): Shown {
         void timeline.select(hit.rank.key, hit.slice);
       }
     },
-    clickPipeline: (hit) => void clickPipeline(timeline, hit),
+    clickPipeline: (hit) => void takeBlock(timeline, hit),
     openAt: (hit) => actions.fitTo(timeline.pointer.refOf(hit)),
     menu: (hit, x, y, clientX, clientY) => {
       const rank = timeline.hits.rankAt(y)?.rank.key ?? null;
@@ -125,35 +120,6 @@ function open(host: HTMLElement, around: Around): Shown {
     timeline.parts.root.remove();
   };
   return { timeline, actions, close };
-}
-
-/** The slice that an op is made of; of a gap, of other work, and where no slice is exactly that, what the device did there. */
-async function clickPipeline(timeline: Timeline, hit: PipelineHit): Promise<void> {
-  const { rank, kind, from, to, start, end } = hit;
-  try {
-    const found =
-      kind === "ops"
-        ? await get<{ ref: Ref | null }>("slice_at", { rank: rank.key, start, end })
-        : null;
-    if (found?.ref != null) {
-      await timeline.select(found.ref.rank, found.ref.slice);
-      const isSeen = timeline.scene
-        .itemsOnScreen()
-        .some((item) => item.kind === "pipeline" && item.rank?.key === rank.key);
-      if (hit.after !== undefined && !isSeen) {
-        goto.set({ ref: found.ref }); // the line leads from here to a rank out of sight
-      }
-      return;
-    }
-  } catch (error) {
-    fail(error);
-    return;
-  }
-  await wantLanes(rank.key);
-  const lanes = deviceLanes(rank.key).map((lane) => ({ rank: rank.key, lane, rows: null }));
-  if (!boxLocked.get()) {
-    box.set({ from, to, lanes: lanes.length > 0 ? lanes : null });
-  }
 }
 
 /** For those who cannot see it. */
