@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Session, Table } from "../src/api/types";
-import { baselineOf, partnerOf } from "../src/model/baseline";
+import { baselineFrom, baselineOf, partnerOf, rankBeside } from "../src/model/baseline";
 import { firstCapture, nameOf, openCaptures, shortNames } from "../src/model/captures";
 import { shownAs, valueText } from "../src/base/format";
 import { beside, hasCommon, hiddenBeside } from "../src/pages/beside";
@@ -145,9 +145,15 @@ void test("the partner of a rank, while its capture is open", () => {
   const rank = (key: string, number: number, cluster: number): Rank =>
     ({ key, rank: number, cluster }) as Rank;
   const ranks = [rank("a", 0, 0), rank("b", 1, 0), rank("c", 1, 1)];
-  assert.equal(partnerOf(ranks, ranks[1], 1)?.key, "c");
-  assert.equal(partnerOf(ranks, ranks[0], 1), null);
-  assert.equal(partnerOf(ranks, ranks[2], 1), null, "of the baseline itself");
+  assert.equal(partnerOf(ranks, ranks[1], opened, 1)?.key, "c");
+  assert.equal(partnerOf(ranks, ranks[0], opened, 1), null);
+  assert.equal(partnerOf(ranks, ranks[2], opened, 1), null, "of the baseline itself");
+  assert.equal(partnerOf(ranks, ranks[0], opened, "rank:1")?.key, "b", "of the same capture");
+  assert.equal(partnerOf(ranks, ranks[1], opened, "rank:1"), null, "itself");
+  assert.equal(partnerOf(ranks, ranks[1], opened, "rank:7"), null);
+  assert.deepEqual(["rank:7", "none", "2", "", "rank:x"].map(baselineFrom), ["rank:7", "none", 2, "told", "told"]); // prettier-ignore
+  assert.equal(rankBeside("rank:7"), 7);
+  assert.equal(rankBeside(3), null);
 });
 
 void test("the same choice in another capture", () => {

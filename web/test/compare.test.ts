@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Table } from "../src/api/types";
 import {
+  baseDetailOf,
   headlineOf,
   headlineWord,
   nested,
+  notesOf,
   pairsOf,
   ranksBeside,
   slowedRanks,
@@ -14,6 +16,13 @@ import {
   stagesOf,
   stepsOf,
 } from "../src/pages/compare_model";
+import {
+  isSame,
+  paramsOf,
+  proposedRanks,
+  proposedSteps,
+  type Side,
+} from "../src/pages/compare_sides";
 
 const table = (name: string, rows: Table["rows"]): Table => ({
   name,
@@ -139,9 +148,9 @@ void test("ranks beside one another: where each is, and what its step lost", () 
     [1, 1, 150, 100, 50, 40, 0, null],
     [0, 0, 110, 100, 10, 9, 0, 1],
   ]);
-  assert.deepEqual([...stagesOf(both)].sort(), [
-    [0, 0],
-    [1, 1],
+  assert.deepEqual([...stagesOf(base)].sort(), [
+    [0, 1],
+    [1, 0],
   ]);
   const lost = (...all: [stage: number, lost: number | null][]): Table => ({
     ...both,
@@ -177,16 +186,95 @@ void test("ranks beside one another: where each is, and what its step lost", () 
   assert.deepEqual(late.rows, [[1, 180, 104, 76, 0, null, null, 76]]);
   const unplaced = ranksBeside(overview([[1, 5, 5, 100, 90, null]]), base, new Map(), new Map());
   assert.ok(!unplaced.columns.some(([name]) => name === "stage"), "nobody knows the stages");
-  assert.equal(stagesOf(unplaced).size, 0);
+  assert.equal(stagesOf(overview([[1, 5, 5, 100, 90, null]])).size, 0);
   const alone = overview([[0, 5, 5, 100, 90, 0]]);
   const single = ranksBeside(alone, alone, new Map(), new Map());
   assert.ok(!single.columns.some(([name]) => name === "stage"), "one stage tells nothing");
+  assert.equal(stagesOf(alone).size, 0);
 });
 
 void test("a step of a rank is the mean of those that it has", () => {
   const rank = (cluster: number, number: number, steps?: Rank["steps"]): Rank =>
     ({ cluster, rank: number, steps }) as Rank;
   const known = [rank(0, 0, [[1, 0, 10], [2, 10, 31]]), rank(0, 1), rank(1, 0, [[1, 0, 7]])]; // prettier-ignore
-  assert.deepEqual([...stepsOf(known, 0)], [[0, 16]]);
-  assert.deepEqual([...stepsOf(known, 1)], [[0, 7]]);
+  const side = (cluster: number, step = ""): Side => ({ cluster, rank: "", step });
+  assert.deepEqual([...stepsOf(known, side(0))], [[0, 16]]);
+  assert.deepEqual([...stepsOf(known, side(1))], [[0, 7]]);
+  assert.deepEqual([...stepsOf(known, side(0, "2"))], [[0, 21]], "the step that is chosen");
+});
+
+const side = (rank: string, step: string, cluster = 0): Side => ({ cluster, rank, step });
+
+void test("what is asked of two sides", () => {
+  assert.deepEqual(paramsOf({ now: side("", ""), base: side("all", "all", 1) }), {
+    name: "compare",
+    cluster: 0,
+    baseline: 1,
+  });
+  assert.deepEqual(paramsOf({ now: side("9", ""), base: side("1", "4") }), {
+    name: "compare",
+    cluster: 0,
+    baseline: 0,
+    rank_list: "9",
+    base_rank_list: "1",
+    base_step: "4",
+  });
+});
+
+void test("the same ranks and steps of one capture are no two sides", () => {
+  const same = (now: Side, base: Side): boolean => isSame({ now, base });
+  assert.ok(same(side("", ""), side("all", "all")));
+  assert.ok(same(side("2", "7"), side("2", "7")));
+  assert.ok(!same(side("2", ""), side("3", "")));
+  assert.ok(!same(side("2", ""), side("", "")));
+  assert.ok(!same(side("2", "7"), side("2", "8")));
+  assert.ok(!same(side("2", "7"), side("2", "7", 1)));
+});
+
+void test("ranks of one capture are proposed: who computes longest, and who stands for the others", () => {
+  const overview = (rows: Table["rows"]): Table => ({
+    ...table("overview", rows),
+    columns: ["rank_id", "computing", "pp"].map((name) => [name, "int", "", false]),
+  });
+  const all = [0, 1, 2, 3, 4];
+  const staged = overview([
+    [0, 50, 0],
+    [1, 52, 0],
+    [2, 70, 1],
+    [3, 90, 1],
+    [4, 60, 1],
+  ]);
+  assert.deepEqual(proposedRanks(staged, all), { now: "3", base: "4", reason: "stage" });
+  const alone = overview([
+    [0, 50, 0],
+    [1, 90, 1],
+    [2, 70, 2],
+    [3, 60, 3],
+  ]);
+  assert.deepEqual(proposedRanks(alone, all), { now: "1", base: "3", reason: "computing" });
+  const marks = overview(all.map((rank) => [rank, null, 0]));
+  assert.deepEqual(proposedRanks(marks, all), { now: "1", base: "0", reason: "first" });
+  assert.deepEqual(proposedRanks(null, [4, 2]), { now: "4", base: "2", reason: "first" });
+  assert.equal(proposedRanks(staged, [3]), null);
+});
+
+void test("steps of the only rank are proposed: the longest, and the median of the others", () => {
+  const rank = (...lengths: number[]): Rank =>
+    ({ steps: lengths.map((ns, i) => [i + 5, 0, ns]) }) as unknown as Rank;
+  assert.deepEqual(proposedSteps(rank(10, 30, 20, 12)), { now: "6", base: "8" });
+  assert.equal(proposedSteps(rank(10)), null);
+  assert.equal(proposedSteps(undefined), null);
+});
+
+void test("the base calls a communicator otherwise", () => {
+  const both: Table = {
+    ...table("CommunicationCompare", [["allreduce", "Group tp Communication", "tp"]]),
+    columns: ["name", "group", "group base"].map((name) => [name, "text", "", false]),
+  };
+  assert.equal(baseDetailOf(both, "allreduce", "Group tp Communication"), "tp");
+  const alike = table("KernelCompare", [["mm", 1, 2, 3]]);
+  assert.equal(baseDetailOf(alike, "mm", "4,4"), "4,4");
+  const notes: Table = { ...table("CompareNotes", [["stages", "Stage 2 lost."]]), columns: [["of", "text", "", false], ["what", "text", "", false]] }; // prettier-ignore
+  assert.deepEqual(notesOf(notes), ["Stage 2 lost."]);
+  assert.deepEqual(notesOf(undefined), []);
 });

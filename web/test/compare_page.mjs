@@ -141,6 +141,69 @@ const shot = async (page, name) => {
   await page.close();
 }
 
+// --- the stage that lost, and what is compared of each side: rank with rank of one capture, in a step -------------------------
+
+{
+  const page = await open();
+  const [note] = tables.CompareNotes;
+  await page.locator("#page-compare p", { hasText: note.what }).waitFor();
+  const stages = page.locator("#page-compare .card", { hasText: "Stages: their work in a step" });
+  const row = await stages.locator(".grid-row").nth(1).getByRole("gridcell").allInnerTexts();
+  const ms = (ns) => ns / 1e6;
+  const slow = tables.StageCompare[1];
+  assert.deepEqual(row.slice(0, 4).map(Number), [1, ...[slow.new_ns, slow.base_ns, slow.lost_ns].map(ms)]); // prettier-ignore
+
+  const CHOICES = ["capture", "rank", "step"];
+  const pick = (side, what, value) =>
+    page
+      .locator("#page-compare .side")
+      .nth(side)
+      .locator("select")
+      .nth(CHOICES.indexOf(what))
+      .selectOption(value);
+  await pick(1, "capture", "0");
+  await page.locator("#page-compare", { hasText: "Both sides are the same" }).waitFor();
+  await pick(0, "rank", "1");
+  await pick(0, "step", "2");
+  await pick(1, "rank", "0");
+  await pick(1, "step", "2");
+  await page.waitForFunction(
+    () => /cmp\.nowRank=1/.test(location.hash) && /cmp\.baseStep=2/.test(location.hash),
+  );
+  const asked = { rank_list: 1, step_id: 2, base_rank_list: 0, base_step: 2 };
+  const said = await apiOf(url)("mode", { name: "compare", cluster: 0, baseline: 0, ...asked });
+  const of = (name) => said.tables.find((one) => one.name === name);
+  const cell = (table, row, column) => row[table.columns.findIndex(([name]) => name === column)];
+  const kernels = of("KernelCompare");
+  const most = kernels.rows.find(
+    (row) => cell(kernels, row, "calls base") > 0 && cell(kernels, row, "lost") > 0,
+  );
+  const slower = page.locator("#page-compare .card", { hasText: "What takes longer" });
+  await slower
+    .locator(".grid-row", { hasText: cell(kernels, most, "name") })
+    .first()
+    .click();
+  for (const [side, calls] of [
+    ["New", "calls new"],
+    ["Baseline", "calls base"],
+  ]) {
+    const grid = page.locator(`#page-compare [role=grid][aria-label^="${side}: "]`);
+    await grid
+      .locator(".grid-row", { hasText: `rank ${side === "New" ? 1 : 0}` })
+      .first()
+      .waitFor();
+    const n = Number(await grid.getAttribute("aria-rowcount")) - 1;
+    assert.equal(n, cell(kernels, most, calls), `${side}: slices of the rank and step alone`);
+  }
+  await shot(page, "compare-ranks.png");
+  await page.getByRole("button", { name: "Both in the timeline, on one scale" }).click();
+  await page.waitForFunction(
+    () => /tab=timeline/.test(location.hash) && /tl\.ranks=/.test(location.hash),
+  );
+  await page.locator(".toast", { hasText: /rank 1 in new and rank 0 in new/ }).waitFor();
+  await page.close();
+}
+
 // --- timelines and pipelines side by side --------------------------------------------------------------------------------
 
 {
@@ -262,11 +325,24 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
   };
   await show();
   await page.getByRole("button", { name: `Close this capture: ${old}` }).click();
-  await page
-    .locator("#tab-compare")
-    .waitFor({ state: "detached" })
-    .catch(() => undefined);
   assert.deepEqual(await paths(), [now]);
+  // Of one capture the rank that computes longest stands beside another one; on pages of one rank any does.
+  await page.keyboard.press("Escape");
+  await page
+    .locator("#page-compare", { hasText: /Rank 1 computes longest of all; rank 0/ })
+    .waitFor();
+  await page.locator("#page-compare .verdict").waitFor();
+  await page.locator("#tab-operator").click();
+  await page.getByLabel("Beside").selectOption("rank:1");
+  await page
+    .locator("#page-operator .table", { hasText: "beside rank 1" })
+    .first()
+    .locator(".grid-row")
+    .first()
+    .waitFor();
+  await page.waitForFunction(() => /base\.n=rank%3A1|base\.n=rank:1/.test(location.hash));
+  await page.locator("#tab-compare").click();
+  await show();
   // The folders that were given may be opened, by a click or by name; nothing else.
   await page.locator("dialog .open-another summary").click();
   await page.locator("dialog .open-another li", { hasText: old }).waitFor();

@@ -425,10 +425,11 @@ static ps_code give_notes(const ps_result *now, const ps_compare_groups *groups,
     ps_buf by_type = {0};
     ps_code code = ps_compare_stages(now, in->opts->baseline, lang, in->result, &said, err);
     if (groups->has_none) {
-        ps_buf_add_str(&by_type, PS_SAY(lang,
-                                        "No communicator is known to be in both captures: "
-                                        "communication is compared by type alone",
-                                        "两份采集数据中没有可确认相同的通信域：通信仅按类型对比"));
+        ps_buf_add_str(&by_type,
+                       PS_SAY(lang,
+                              "No communicator is known to be in both captures: "
+                              "communication is compared by type alone.",
+                              "两份采集数据中没有可确认相同的通信域：通信仅按类型对比。"));
     }
     ps_table *t = ps_table_new("CompareNotes", "what stands out", PS_COLUMNS(NOTES));
     put_note(t, "stages", &said);

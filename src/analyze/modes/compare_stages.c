@@ -60,13 +60,17 @@ static void join_stages(const ps_table *now, const ps_table *base, ps_stage_work
 
 enum { MOST_NAMED = 4 };
 
-/* "stage 2 lost 31.0 ms (1.4 times)" */
-static void name_stage(ps_lang lang, const stage_row *s, bool is_first, ps_buf *said) {
+/* "Stage 2 lost 31.0 ms in its ops of a step (1.4 times)" */
+static void name_stage(ps_lang lang, const stage_row *s, ps_stage_work work, bool is_first,
+                       ps_buf *said) {
     ps_ns_text lost = ps_ns_text_of(s->lost);
     if (is_first) {
         ps_buf_addf(said,
-                    PS_SAY(lang, "Stage %lld lost %s of its work in a step (%.3g times)",
-                           "阶段 %lld 的计算在每个 step 中慢 %s（%.3g 倍）"),
+                    work == PS_STAGE_OPS
+                        ? PS_SAY(lang, "Stage %lld lost %s in its ops of a step (%.3g times)",
+                                 "阶段 %lld 的流水线算子在每个 step 中慢 %s（%.3g 倍）")
+                        : PS_SAY(lang, "Stage %lld lost %s in its computing of a step (%.3g times)",
+                                 "阶段 %lld 的计算在每个 step 中慢 %s（%.3g 倍）"),
                     (long long)s->stage, lost.text, s->ratio);
     } else {
         ps_buf_addf(said, PS_SAY(lang, ", stage %lld %s (%.3g times)", "，阶段 %lld %s（%.3g 倍）"),
@@ -76,7 +80,7 @@ static void name_stage(ps_lang lang, const stage_row *s, bool is_first, ps_buf *
 
 /* Those that lost at least half of what the first one did, where that is at least twice the median of the others and a twentieth of its
  * work. `rows` come by lost time. */
-static void say_stages(ps_lang lang, const stage_rows *rows, ps_buf *said) {
+static void say_stages(ps_lang lang, const stage_rows *rows, ps_stage_work work, ps_buf *said) {
     const stage_row *first = &rows->at[0];
     size_t n = 0;
     while (n < rows->n && rows->at[n].lost > 0 && 2 * rows->at[n].lost >= first->lost) {
@@ -90,23 +94,24 @@ static void say_stages(ps_lang lang, const stage_rows *rows, ps_buf *said) {
         return;
     }
     for (size_t i = 0; i < n && i < MOST_NAMED; i++) {
-        name_stage(lang, &rows->at[i], i == 0, said);
+        name_stage(lang, &rows->at[i], work, i == 0, said);
     }
     if (n > MOST_NAMED) {
         ps_buf_addf(said, PS_SAY(lang, " and %zu more", "，另有 %zu 个阶段"), n - MOST_NAMED);
     }
     ps_ns_text others = ps_ns_text_of(others_ns >= 0 ? others_ns : -others_ns);
     if (others_ns == 0) {
-        ps_buf_add_str(said, PS_SAY(lang, "; the median of the others lost nothing",
-                                    "；其余阶段的中位数没有变慢"));
+        ps_buf_add_str(said, PS_SAY(lang, "; the median of the others lost nothing.",
+                                    "；其余阶段的中位数没有变慢。"));
     } else if (others_ns > 0) {
-        ps_buf_addf(said,
-                    PS_SAY(lang, "; the median of the others lost %s", "；其余阶段的中位数慢 %s"),
-                    others.text);
+        ps_buf_addf(
+            said, PS_SAY(lang, "; the median of the others lost %s.", "；其余阶段的中位数慢 %s。"),
+            others.text);
     } else {
-        ps_buf_addf(said,
-                    PS_SAY(lang, "; the median of the others gained %s", "；其余阶段的中位数快 %s"),
-                    others.text);
+        ps_buf_addf(
+            said,
+            PS_SAY(lang, "; the median of the others gained %s.", "；其余阶段的中位数快 %s。"),
+            others.text);
     }
 }
 
@@ -141,7 +146,7 @@ ps_code ps_compare_stages(const ps_result *now, const ps_result *base, ps_lang l
         if (rows.n > 1) {
             give_stages(&rows, work, out);
             ps_sort_by(rows.at, rows.n, sizeof *rows.at, PS_KEYS(BY_LOST));
-            say_stages(lang, &rows, said);
+            say_stages(lang, &rows, work, said);
         }
     }
     ps_free(rows.at);

@@ -141,8 +141,7 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
 static void put_comparison_notes(const ps_comparison *c, ps_buf *out) {
     const ps_table *t = table_named(c, "CompareNotes");
     for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
-        ps_buf_addf(out, PS_SAY(c->lang, "%s.\n", "%s。\n"),
-                    ps_table_cell(t, r, column_named(t, "what"))->u.text);
+        ps_buf_addf(out, "%s\n", ps_table_cell(t, r, column_named(t, "what"))->u.text);
     }
 }
 

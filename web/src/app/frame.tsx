@@ -21,7 +21,6 @@ import { language, t } from "../words";
 import { copyAddress } from "./copy";
 import { CaptureDialog, NotesDialog } from "./capture";
 import { register } from "../model/commands";
-import { openCaptures } from "../model/captures";
 import { Gate } from "./gate";
 import { takeDrops } from "./captures";
 import { Header } from "./header";
@@ -65,10 +64,7 @@ function registerCommands(): () => void {
       word: `command.tab-${name}` as const,
       keys: i < 9 ? [String(i + 1)] : [],
       run: () => tab.set(name),
-      isOff: () =>
-        !tabsShown(ranks.get().length, openCaptures(session.get()).length, tab.get()).includes(
-          name,
-        ),
+      isOff: () => !tabsShown(ranks.get().length, tab.get()).includes(name),
       needs: "palette.needs-captures" as const,
     })),
     { id: "frame.look", word: "command.look", keys: ["Shift+D"], run: nextLook },

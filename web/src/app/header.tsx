@@ -112,7 +112,7 @@ function Opened() {
   const each = loadingOfEach(opened, known);
   const paths = openCaptures(opened).map(([, path]) => path);
   const title = opened.title !== "" ? opened.title : (paths[0] ?? "");
-  const tabs = tabsShown(known.length, paths.length, shown);
+  const tabs = tabsShown(known.length, shown);
   const move = (e: KeyboardEvent): void => {
     const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (step !== 0) {

@@ -53,6 +53,7 @@ const CAPTURE_AT: Readonly<Record<string, RegExp>> = {
   "base.n": /^()(\d+)/,
   "job.cluster": /^()(\d+)/,
   "cmp.now": /^()(\d+)/,
+  "cmp.base": /^()(\d+)/,
   "pp.under": /^(beside:)(\d+)/,
 };
 

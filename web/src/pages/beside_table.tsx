@@ -3,10 +3,17 @@ import { useEffect, useMemo } from "preact/hooks";
 import { hasNothing, type Params } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { baseline, baselineOf, chooseBaseline, usePartner } from "../model/baseline";
+import {
+  baseline,
+  baselineFrom,
+  baselineOf,
+  chooseBaseline,
+  rankBeside,
+  usePartner,
+} from "../model/baseline";
 import { openCaptures, shortNames } from "../model/captures";
 import { fail } from "../model/notices";
-import { load, session } from "../model/session";
+import { load, ranks, session } from "../model/session";
 import { Failed, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
@@ -15,20 +22,44 @@ import { rankWord, t, viewTitle, type Word } from "../words";
 import { beside, DIFFERENCE, hasCommon, hiddenBeside, type Pairing } from "./beside";
 import { useReply, wholeTable } from "./data";
 
-/** Which capture the page is compared with; nothing where only one is open. */
-export function BaselinePicker({ now }: { now: number }) {
+interface PickerProps {
+  /** The capture that is looked at. */
+  now: number;
+  /** Of pages of one rank: other ranks of its capture can be chosen, too. */
+  rank?: Rank;
+}
+
+/** What the page is compared with; nothing where there is nothing to choose. */
+export function BaselinePicker({ now, rank }: PickerProps) {
   const opened = useAtom(session);
-  const base = baselineOf(opened, useAtom(baseline));
-  const others = openCaptures(opened).filter(([i]) => i !== now);
-  return others.length === 0 ? null : (
+  const which = useAtom(baseline);
+  const known = useAtom(ranks);
+  const base = baselineOf(opened, which);
+  const captures = shortNames(openCaptures(opened).filter(([i]) => i !== now));
+  const others = rank === undefined ? [] : known.filter((r) => r.cluster === now && r !== rank);
+  const beside = rankBeside(which);
+  if (captures.length + others.length === 0) {
+    return null;
+  }
+  const isThere = others.some((r) => r.rank === beside);
+  return (
     <Select
       label={t("beside.baseline")}
-      value={base === null || base === now ? "none" : String(base)}
+      value={
+        beside !== null
+          ? isThere
+            ? `rank:${beside}`
+            : "none"
+          : base === null || base === now
+            ? "none"
+            : String(base)
+      }
       options={[
         ["none", t("beside.none")],
-        ...shortNames(others).map(([i, name]) => [String(i), name] as const),
+        ...captures.map(([i, name]) => [String(i), name] as const),
+        ...others.map((r) => [`rank:${r.rank}`, rankWord(r.label)] as const),
       ]}
-      onChange={(which) => chooseBaseline(which === "none" ? "none" : Number(which))}
+      onChange={(to) => chooseBaseline(baselineFrom(to))}
     />
   );
 }
@@ -53,13 +84,18 @@ export function BesideTable({ view, of, params, ...rest }: BesideProps) {
   return partner === null ? (
     <DataTable path="view" params={{ ...params, name: view, rank }} {...options} />
   ) : (
-    <Both {...{ view, rank, pairing, lead, otherwise, partner, options }} params={params ?? {}} />
+    <Both
+      {...{ view, rank, pairing, lead, otherwise, partner, options }}
+      cluster={of.cluster}
+      params={params ?? {}}
+    />
   );
 }
 
 interface BothProps extends Pick<BesideProps, "view" | "pairing" | "lead"> {
   otherwise: BesideProps["otherwise"];
   rank: string;
+  cluster: number;
   params: Params;
   partner: Rank;
   options: TableOptions;
@@ -77,7 +113,7 @@ const orNothing = (asked: Promise<Table | null>): Promise<Table | null> =>
   });
 
 function Both(p: BothProps) {
-  const { view, rank, params, partner, pairing, lead, otherwise, options } = p;
+  const { view, rank, cluster, params, partner, pairing, lead, otherwise, options } = p;
   useEffect(() => {
     if (partner.state === "waiting") {
       load([partner.key]).catch(fail);
@@ -111,6 +147,7 @@ function Both(p: BothProps) {
     );
   }
   const { now, base } = reply.data!;
+  const isOneCapture = partner.cluster === cluster;
   const isStrange = base !== null && base.rows.length > 0 && !hasCommon(now!, base, pairing);
   if (otherwise !== undefined && isStrange && now!.rows.length > 0) {
     return (
@@ -120,7 +157,16 @@ function Both(p: BothProps) {
       </>
     );
   }
-  return <BesideLocal table={both} now={now!} pairing={pairing} lead={lead} options={options} />;
+  return (
+    <BesideLocal
+      table={both}
+      now={now!}
+      pairing={pairing}
+      lead={lead}
+      options={options}
+      {...(isOneCapture ? { rank: partner } : {})}
+    />
+  );
 }
 
 interface LocalProps {
@@ -130,15 +176,22 @@ interface LocalProps {
   pairing: Pairing;
   lead: string[];
   options: TableOptions;
+  /** What stands beside it where that is a rank of the same capture. */
+  rank?: Rank;
 }
 
 /** Sorted by what differs most. */
-export function BesideLocal({ table, now, pairing, lead, options }: LocalProps) {
+export function BesideLocal({ table, now, pairing, lead, options, rank }: LocalProps) {
+  const title = options.title ?? viewTitle(now);
   return (
     <LocalTable
       table={table}
       {...options}
-      title={t("beside.title", options.title ?? viewTitle(now))}
+      title={
+        rank === undefined
+          ? t("beside.title", title)
+          : t("beside.title-rank", title, rankWord(rank.label))
+      }
       name={table.name}
       hidden={[...(options.hidden ?? []), ...hiddenBeside(now, pairing, lead)]}
       {...(options.urlKey === undefined ? {} : { urlKey: `${options.urlKey}-beside` })}

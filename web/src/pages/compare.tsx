@@ -1,106 +1,57 @@
-/** The page of two captures side by side: what a step lost and where, by name, with the way to both places; rank beside rank in the
+/** The page of two sides, each a capture or some of it: what a step lost and where, by name, with the way to both places; rank beside rank in the
  * timeline. The tables are those of `pipescope compare`. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, hasNothing } from "../api/client";
-import type { Rank, Table } from "../api/types";
+import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import type { Ns } from "../base/ns";
 import { duration, percent } from "../base/time";
-import { baseline, baselineOf, chooseBaseline } from "../model/baseline";
-import { openCaptures } from "../model/captures";
-import { fail, lowerUnless, notify } from "../model/notices";
-import { load, offsets, ranks, session, tab } from "../model/session";
-import {
-  bottomHeight,
-  bottomOpen,
-  bottomTab,
-  listScroll,
-  resetWindow,
-  systemRank,
-} from "../model/timeline";
-import { layoutInput, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
+import { ranks } from "../model/session";
 import { registerUrl } from "../model/url_state";
 import { Empty, Failed, Loading } from "../panels/empty";
-import { Segments, Select } from "../panels/form";
-import { DataTable, LocalTable } from "../panels/table";
-import { jumpTo } from "../panels/table_actions";
-import type { TableJump } from "../panels/table_options";
-import { rankWord, t } from "../words";
+import { Segments } from "../panels/form";
+import { LocalTable } from "../panels/table";
+import { t } from "../words";
 import {
+  baseDetailOf,
   detailOf,
   headlineOf,
   headlineWord,
   NAMED,
   NAMES,
   nested,
-  pairsOf,
+  notesOf,
   ranksBeside,
   slowedRanks,
-  slicesOf,
   slowest,
   stagesOf,
   stepsOf,
-  type Named,
 } from "./compare_model";
+import { Pairs, Places } from "./compare_places";
+import { SidePickers, useSides } from "./compare_pickers";
+import { ALL, isOneRank, isSame, MOST_UNASKED, paramsOf, type Sides } from "./compare_sides";
 import { compare, comparing, part } from "./compare_state";
 import { useReply, wholeTable } from "./data";
-import { cluster } from "./job_state";
-import { under } from "./pipeline_state";
-import { readyRank } from "./ready_rank";
 
-/** Above this many ranks it is worked out when asked for: it reads all of them. */
-const MOST_UNASKED = 64;
 const MOST_SLOWER = 10;
 const MOST_PARTS = 18;
 const MOST_NAMED = 6;
 
 export function ComparePage() {
-  const state = useAtom(comparing);
-  const known = useAtom(session);
-  const chosen = useAtom(baseline);
   const all = useAtom(ranks);
   const [wanted, setWanted] = useState(ranks.get().length <= MOST_UNASKED);
   useEffect(() => registerUrl(part), []);
-  const captures = openCaptures(known);
-  if (captures.length < 2) {
-    return (
-      <main class="page">
-        <Empty title={t("compare.one")}>
-          <pre class="code mono">pipescope serve NEW --baseline OLD</pre>
-        </Empty>
-      </main>
-    );
-  }
-  const has = (i: number): boolean => captures.some(([number]) => number === i);
-  const base = baselineOf(known, chosen) ?? captures[1][0];
-  const now = has(state.now) ? state.now : captures.find(([i]) => i !== base)![0];
-  const choices = captures.map(([i, path]) => [String(i), path] as const);
-  const choose = (next: Sides): void => {
-    compare({ now: next.now, name: "", detail: "" });
-    chooseBaseline(next.base);
-  };
+  const { sides, proposal, isKnown } = useSides();
+  const isFew = isOneRank(sides.now) && isOneRank(sides.base);
   return (
     <main class="page">
-      <div class="controls-row">
-        <Select
-          label={t("compare.new")}
-          value={String(now)}
-          options={choices}
-          onChange={(i) => choose({ now: Number(i), base })}
-        />
-        <Select
-          label={t("compare.base")}
-          value={String(base)}
-          options={choices}
-          onChange={(i) => choose({ now, base: Number(i) })}
-        />
-        <button type="button" onClick={() => choose({ now: base, base: now })}>
-          {t("compare.swap")}
-        </button>
-      </div>
-      {now === base ? (
-        <Empty title={t("compare.same")} />
-      ) : !wanted ? (
+      <SidePickers sides={sides} proposal={proposal} />
+      {!isKnown ? (
+        <Loading what={t("frame.loading")} />
+      ) : isSame(sides) ? (
+        <Empty title={t("compare.same")}>
+          <p class="quiet">{t("compare.same-how")}</p>
+        </Empty>
+      ) : !wanted && !isFew ? (
         <div class="controls-row">
           <span>{t("whatif.many", all.length)}</span>
           <button type="button" onClick={() => setWanted(true)}>
@@ -108,22 +59,17 @@ export function ComparePage() {
           </button>
         </div>
       ) : (
-        <Compared now={now} base={base} />
+        <Compared {...sides} />
       )}
     </main>
   );
 }
 
-interface Sides {
-  now: number;
-  base: number;
-}
-
-const TABLES = ["OverallCompare", "StepCompare", ...NAMES];
+const TABLES = ["OverallCompare", "StepCompare", "StageCompare", "CompareNotes", ...NAMES];
 
 /** Every table with all its rows; those that the captures have not are left out. */
-async function tablesOf({ now, base }: Sides, signal: AbortSignal): Promise<Map<string, Table>> {
-  const params = { name: "compare", cluster: now, baseline: base };
+async function tablesOf(sides: Sides, signal: AbortSignal): Promise<Map<string, Table>> {
+  const params = paramsOf(sides);
   const first = await get<{ tables: Table[]; notes?: string[] }>("mode", params, signal);
   const out = new Map<string, Table>();
   for (const table of first.tables.filter((one) => TABLES.includes(one.name))) {
@@ -150,10 +96,15 @@ function Compared(sides: Sides) {
   if (reply.data === null || reply.isLoading) {
     return <Loading what={t("compare.working")} />;
   }
-  return <Tables tables={reply.data} {...sides} />;
+  return <Tables tables={reply.data} sides={sides} />;
 }
 
-function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Table> }) {
+interface TablesProps {
+  tables: ReadonlyMap<string, Table>;
+  sides: Sides;
+}
+
+function Tables({ tables, sides }: TablesProps) {
   const state = useAtom(comparing);
   const there = NAMES.filter((name) => (tables.get(name)?.rows.length ?? 0) > 0);
   const shown = there.includes(state.table) ? state.table : there[0];
@@ -162,20 +113,30 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
     const table = tables.get("OverallCompare");
     return table === undefined ? undefined : nested(table);
   }, [tables]);
-  const ranked = useRanked({ now, base });
+  const stages = tables.get("StageCompare");
+  const { ranked, stageOf } = useRanked(sides);
+  const isOfRank = isOneRank(sides.now) || isOneRank(sides.base);
   return (
     <>
       <Head overall={overall ?? null} />
-      <SlowedRanks beside={ranked} />
-      <Pairs now={now} base={base} />
+      {notesOf(tables.get("CompareNotes")).map((note) => (
+        <p key={note}>{note}</p>
+      ))}
+      <SlowedRanks beside={ranked} sides={sides} />
+      <Pairs {...sides} />
       <div class="columns-wide">
         {overall !== undefined && (
           <div class="card flush">
             <LocalTable table={overall} title={t("compare.overall")} maxRows={MOST_PARTS} />
           </div>
         )}
-        <Slower tables={tables} />
+        <Slower tables={tables} isOfRank={isOfRank} />
       </div>
+      {stages !== undefined && stages.rows.length > 1 && (
+        <div class="card flush">
+          <LocalTable table={stages} title={t("compare.stages")} maxRows={8} />
+        </div>
+      )}
       {ranked !== null && (
         <div class="card flush">
           <LocalTable
@@ -219,10 +180,9 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
               key={`${shown} ${state.name} ${state.detail}`}
               table={shown}
               name={state.name}
-              detail={state.detail}
-              now={now}
-              base={base}
-              stages={stagesOf(ranked)}
+              details={[state.detail, baseDetailOf(tables.get(shown)!, state.name, state.detail)]}
+              sides={sides}
+              stages={stageOf}
             />
           )}
         </>
@@ -231,22 +191,30 @@ function Tables({ tables, now, base }: Sides & { tables: ReadonlyMap<string, Tab
   );
 }
 
-/** The ranks of both captures beside one another; null: not known, or no rank is in both. */
-function useRanked(sides: Sides): Table | null {
+/** The ranks of both sides beside one another where all of them are compared (null: not known, or no rank is in both), and the stage of each. */
+function useRanked(sides: Sides): { ranked: Table | null; stageOf: ReadonlyMap<number, number> } {
   const known = useAtom(ranks);
-  const reply = useReply(JSON.stringify(sides), (signal) =>
+  const isWhole = !isOneRank(sides.now) && !isOneRank(sides.base);
+  const ask = (signal: AbortSignal): Promise<(Table | null)[]> =>
     Promise.all(
-      [sides.now, sides.base].map((cluster) =>
-        wholeTable("view", { name: "overview", cluster }, null, signal),
+      [sides.now, sides.base].map(({ cluster, step }) =>
+        wholeTable(
+          "view",
+          { name: "overview", cluster, step: step === "" ? ALL : step },
+          null,
+          signal,
+        ),
       ),
-    ),
-  );
+    );
+  const isAsked = isWhole || known.length <= MOST_UNASKED;
+  const reply = useReply(JSON.stringify(sides), isAsked ? ask : null);
   return useMemo(() => {
     const [now, base] = reply.data ?? [null, null];
-    const [a, b] = [sides.now, sides.base].map((cluster) => stepsOf(known, cluster));
+    const [a, b] = [sides.now, sides.base].map((side) => stepsOf(known, side));
     const joined = now === null || base === null ? null : ranksBeside(now, base, a, b);
-    return joined === null || joined.rows.length === 0 ? null : joined;
-  }, [reply.data, known, sides.now, sides.base]);
+    const ranked = isWhole && joined !== null && joined.rows.length > 0 ? joined : null;
+    return { ranked, stageOf: stagesOf(now) };
+  }, [reply.data, known, JSON.stringify(sides)]);
 }
 
 /** "A step takes 60.0 ms longer: 212 ms instead of 152 ms." */
@@ -269,7 +237,7 @@ function Head({ overall }: { overall: Table | null }) {
 }
 
 /** Sums by name are means over ranks: ranks that slowed the others down stand here by themselves. */
-function SlowedRanks({ beside }: { beside: Table | null }) {
+function SlowedRanks({ beside, sides }: { beside: Table | null; sides: Sides }) {
   const found = useMemo(() => slowedRanks(beside), [beside]);
   if (found === null) {
     return null;
@@ -287,7 +255,16 @@ function SlowedRanks({ beside }: { beside: Table | null }) {
           duration(found.others),
         )}
       </span>
-      <button type="button" onClick={() => compare({ rank: String(found.ranks[0]) })}>
+      <button
+        type="button"
+        onClick={() =>
+          compare(
+            sides.now.cluster === sides.base.cluster // a rank cannot stand beside itself in the timeline
+              ? { nowRank: String(found.ranks[0]), baseRank: String(found.ranks[0]) }
+              : { rank: String(found.ranks[0]) },
+          )
+        }
+      >
         {t("compare.choose-rank", found.ranks[0])}
       </button>
     </div>
@@ -295,7 +272,7 @@ function SlowedRanks({ beside }: { beside: Table | null }) {
 }
 
 /** What lost most, a click away from both places. */
-function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
+function Slower({ tables, isOfRank }: { tables: ReadonlyMap<string, Table>; isOfRank: boolean }) {
   const state = useAtom(comparing);
   const rows = useMemo(() => slowest(tables, MOST_SLOWER), [tables]);
   const table: Table = {
@@ -316,7 +293,7 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
     <div class="card flush">
       <LocalTable
         table={table}
-        title={t("compare.slower")}
+        title={t(isOfRank ? "compare.slower-rank" : "compare.slower")}
         maxRows={MOST_SLOWER}
         bars={{ lost: "--exposed" }}
         isMarked={(row) => {
@@ -331,167 +308,4 @@ function Slower({ tables }: { tables: ReadonlyMap<string, Table> }) {
       />
     </div>
   );
-}
-
-// --- both places ---------------------------------------------------------------------------------------------------------
-
-interface PlacesProps extends Sides {
-  table: Named;
-  name: string;
-  detail: string;
-  stages: ReadonlyMap<number, number>;
-}
-
-function Places({ table, name, detail, now, base, stages }: PlacesProps) {
-  const known = useAtom(ranks);
-  const at = useRef<HTMLDivElement>(null);
-  const [first, setFirst] = useState<Readonly<Record<string, Table>>>({});
-  const asked = slicesOf(table, name, detail);
-  // Which capture they are of stands over them.
-  const rankText = (text: string): string => {
-    const rank = known.find((r) => r.label === text || r.key === text)?.rank;
-    const stage = rank === undefined ? undefined : stages.get(rank);
-    const own = rank === undefined ? text : t("where.rank", rank);
-    return stage === undefined ? own : `${own}, ${t("where.stage", stage)}`;
-  };
-  const halves = [now, base].map((cluster) => {
-    const own = known.filter((r) => r.cluster === cluster);
-    const ready = own.filter((r) => r.state === "ready").map((r) => r.key);
-    return { cluster, own, ready: ready.join(",") };
-  });
-  // Numbers of both are read against one another: what came first of each says in which units.
-  const [one, other] = halves.map(({ ready }) => first[ready]);
-  const alike = useMemo(
-    () => [one, other].filter((came): came is Table => came !== undefined),
-    [one, other],
-  );
-  // Its height is known once rows are there.
-  useEffect(() => at.current?.scrollIntoView({ block: "nearest" }), [alike]);
-  if (asked === null) {
-    return <p class="quiet">{t("compare.no-places", name)}</p>;
-  }
-  return (
-    <div class="columns-wide" ref={at}>
-      {halves.map(({ cluster, own, ready }) => (
-        <div class="card flush" key={cluster}>
-          <Unread own={own} />
-          {ready !== "" && (
-            <DataTable
-              path="search/table"
-              params={{ ...asked, ranks: ready }}
-              alike={alike}
-              jump={TO_SLICE}
-              onTable={(came) => setFirst((all) => ({ [ready]: came, ...all }))}
-              title={t(cluster === now ? "compare.places-new" : "compare.places-base", name)}
-              maxRows={8}
-              rankText={rankText}
-              hidden={["name"]}
-              sort={{ column: "duration", desc: true }}
-            />
-          )}
-        </div>
-      ))}
-    </div>
-  );
-}
-
-/** A slice is gone to from afar: it is shown in its whole length, with what is known of it. */
-const TO_SLICE: TableJump = {
-  isThere: true,
-  can: (row) => row.get("slice") !== null,
-  to: (row) => {
-    bottomTab.set("detail");
-    bottomOpen.set(true);
-    void jumpTo(row, undefined, true);
-  },
-};
-
-/** How many ranks of a capture are not looked at, and the way to read them. */
-function Unread({ own }: { own: readonly Rank[] }) {
-  const unread = own.filter((r) => r.state !== "ready");
-  const waiting = unread.filter((r) => r.state === "waiting").map((r) => r.key);
-  return unread.length === 0 ? null : (
-    <p class="quiet card-note">
-      {unread.length === own.length
-        ? t("compare.not-read")
-        : t("compare.partly-read", unread.length, own.length)}{" "}
-      {waiting.length > 0 && (
-        <button type="button" onClick={() => void load(waiting).catch(fail)}>
-          {t("frame.load-all")}
-        </button>
-      )}
-    </p>
-  );
-}
-
-// --- rank beside rank ------------------------------------------------------------------------------------------------------
-
-function Pairs({ now, base }: Sides) {
-  const known = useAtom(ranks);
-  const pairs = useMemo(() => pairsOf(known, now, base), [known, now, base]);
-  const { rank } = useAtom(comparing);
-  const chosen = pairs.find((p) => String(p.rank) === rank) ?? pairs[0];
-  if (chosen === undefined) {
-    return null;
-  }
-  return (
-    <div class="controls-row">
-      <Select
-        label={t("compare.pair")}
-        value={String(chosen.rank)}
-        options={pairs.map((p) => [String(p.rank), `rank ${p.rank}`] as const)}
-        onChange={(next) => compare({ rank: next })}
-      />
-      <button type="button" onClick={() => void beside(chosen.now, chosen.base).catch(fail)}>
-        {t("compare.timelines")}
-      </button>
-      <button type="button" onClick={() => above(now, base)}>
-        {t("compare.pipelines")}
-      </button>
-    </div>
-  );
-}
-
-/** The pipelines of both on the Pipeline page, on one clock. */
-function above(now: number, base: number): void {
-  cluster.set(now);
-  under.set(`beside:${base}`);
-  tab.set("pipeline");
-}
-
-/** Header, tools, axis and minimap; the tabs of the lower panel. */
-const ABOVE_PX = 200;
-const TABS_PX = 32;
-
-/** How high the lanes of the timeline are that are seen at once; the page is not there yet. */
-const roomOfLanes = (): number =>
-  innerHeight - ABOVE_PX - (bottomOpen.get() ? bottomHeight.get() : TABS_PX);
-
-/** Both ranks alone in the timeline, on one scale, from the beginning of their first steps. */
-async function beside(now: Rank, base: Rank): Promise<void> {
-  await readyRank(now.key);
-  await readyRank(base.key);
-  const found = await get<{ offsets: { rank: string; offset_ns: Ns }[] }>("align", { by: "steps" });
-  const before = { offsets: offsets.get(), ranks: tree.shownRanks };
-  offsets.set(
-    new Map(found.offsets.filter((o) => o.offset_ns !== 0).map((o) => [o.rank, o.offset_ns])),
-  );
-  await Promise.all([now.key, base.key].map(wantLanes));
-  tree.showTogether(layoutInput(), [now.key, base.key], roomOfLanes());
-  systemRank.set(now.key);
-  listScroll.set(0);
-  touchTree();
-  tab.set("timeline");
-  resetWindow();
-  const shown = (): string => JSON.stringify([[...offsets.get()], [...(tree.shownRanks ?? [])]]);
-  const alone = shown();
-  const text = t("compare.both-shown", rankWord(now.label), rankWord(base.label));
-  const told = notify("info", text, () => {
-    offsets.set(before.offsets);
-    tree.shownRanks = before.ranks;
-    touchTree();
-    resetWindow();
-  });
-  const isSo = (): boolean => tab.get() === "timeline" && shown() === alone;
-  lowerUnless(told, isSo, [tab, offsets, treeChanged]);
 }

@@ -2,6 +2,7 @@
 import type { Params } from "../api/client";
 import type { Cell, Rank, Table } from "../api/types";
 import { duration } from "../base/time";
+import { isOneStep, ranksOf, type Side } from "./compare_sides";
 import { nsReader, reader } from "./data";
 
 /** Tables by name, those that `compare` has; `row`: what the server calls the class of slices that their rows count, null where
@@ -22,6 +23,22 @@ export const NAMES = Object.keys(NAMED) as Named[];
 /** What of a row is not its name: shapes of a kernel, the group of a communication; "" where it has none. */
 export const detailOf = (get: (column: string) => Cell): string =>
   String(get("shapes") ?? get("group") ?? "");
+
+/** What the base calls it: communicators may have another name there. */
+export function baseDetailOf(table: Table, name: string, detail: string): string {
+  const [own, group, there] = [
+    reader(table, "name"),
+    reader(table, "group"),
+    reader(table, "group base"),
+  ];
+  const row = table.rows.find((r) => own(r) === name && (group(r) ?? "") === detail);
+  const called = row === undefined ? null : there(row);
+  return called === null ? detail : String(called);
+}
+
+/** The sentences of the comparison. */
+export const notesOf = (table: Table | undefined): string[] =>
+  table === undefined ? [] : table.rows.map((row) => String(reader(table, "what")(row)));
 
 /** What a search for the slices that a row counts is asked; null: it counts no single slices. */
 export function slicesOf(table: Named, name: string, detail: string): Params | null {
@@ -102,14 +119,13 @@ export function slowest(
     .slice(0, n);
 }
 
-/** How long a step of each rank of a capture is, the mean over those that it has. */
-export function stepsOf(known: readonly Rank[], cluster: number): ReadonlyMap<number, number> {
-  const means = known
-    .filter((r) => r.cluster === cluster && (r.steps?.length ?? 0) > 0)
-    .map((r): [number, number] => {
-      const sum = r.steps!.reduce((all, [, start, end]) => all + end - start, 0);
-      return [r.rank, Math.round(sum / r.steps!.length)];
-    });
+/** How long a step of each rank of a side is: the one that is chosen, or the mean over those that it has. */
+export function stepsOf(known: readonly Rank[], side: Side): ReadonlyMap<number, number> {
+  const means = ranksOf(known, side).flatMap((r): [number, number][] => {
+    const steps = (r.steps ?? []).filter(([id]) => !isOneStep(side) || String(id) === side.step);
+    const sum = steps.reduce((all, [, start, end]) => all + end - start, 0);
+    return steps.length === 0 ? [] : [[r.rank, Math.round(sum / steps.length)]];
+  });
   return new Map(means);
 }
 
@@ -213,17 +229,16 @@ export function slowedRanks(beside: Table | null): Slowed | null {
   return { ranks: slowed.map((r) => r.rank), stage: isOne ? place : null, lost, others: middle };
 }
 
-/** The stage of each rank that has one, of that table. */
-export function stagesOf(table: Table | null): ReadonlyMap<number, number> {
-  if (!table?.columns.some(([name]) => name === "stage")) {
+/** The stage of each rank, of the view "overview"; of one stage there is none. */
+export function stagesOf(overview: Table | null): ReadonlyMap<number, number> {
+  if (overview === null) {
     return new Map();
   }
-  const [rank, stage] = [reader(table, "rank"), reader(table, "stage")];
-  return new Map(
-    table.rows.flatMap((row) =>
-      stage(row) === null ? [] : [[Number(rank(row)), Number(stage(row))] as const],
-    ),
+  const [rank, stage] = [reader(overview, "rank id"), reader(overview, "pp")];
+  const places = overview.rows.flatMap((row) =>
+    typeof stage(row) === "number" ? [[Number(rank(row)), Number(stage(row))] as const] : [],
   );
+  return new Set(places.map(([, own]) => own)).size > 1 ? new Map(places) : new Map();
 }
 
 /** Ranks of the same number in both captures. */

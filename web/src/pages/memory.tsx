@@ -94,7 +94,7 @@ export function MemoryPage() {
     <main class="page">
       <div class="controls-row">
         <RankPicker rank={rank} onChange={(next) => change({ rank: next, span: null, at: null })} />
-        {rank !== null && <BaselinePicker now={rank.cluster} />}
+        {rank !== null && <BaselinePicker now={rank.cluster} rank={rank} />}
         <span class="quiet">{t("operator.group-by")}</span>
         <Segments
           label={t("operator.group-by")}

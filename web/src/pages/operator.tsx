@@ -146,7 +146,7 @@ export function OperatorPage() {
     <main class="page">
       <div class="controls-row">
         <RankPicker rank={rank} onChange={(next) => change({ rank: next })} />
-        {rank !== null && <BaselinePicker now={rank.cluster} />}
+        {rank !== null && <BaselinePicker now={rank.cluster} rank={rank} />}
         <Select
           label={t("operator.group-by")}
           value={by}

@@ -107,7 +107,7 @@ export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string
     isWithoutPipeline(chart) ? t("pipeline.fact-one-stage", chart.ranks.length) : "",
     scheduleText(drawn),
     ...(drawn.isAlone ? [] : choiceTexts(drawn, view)),
-    duration(view.windowNs),
+    t("pipeline.fact-length", duration(view.windowNs)),
     overlappedText(view),
     bubbleText(view),
     chart.untold,
