@@ -443,6 +443,7 @@ const WORDS = {
   "chart.unknown": [ENGLISH.unknown, CHINESE.unknown],
   "chart.ofChunk": [ENGLISH.ofChunk, CHINESE.ofChunk],
   "chart.pairOf": [ENGLISH.pairOf, CHINESE.pairOf],
+  "chart.litOne": [ENGLISH.litOne, CHINESE.litOne],
   "chart.theory": [ENGLISH.theory, CHINESE.theory],
   "chart.waiting": [ENGLISH.waiting, CHINESE.waiting],
   "chart.waitsFor": [ENGLISH.waitsFor, CHINESE.waitsFor],

@@ -4,9 +4,10 @@ import type { ChartTable, Table } from "../src/api/types";
 import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
-import { isLit, isLitBelow, litBy } from "../src/pipeline/overlay";
+import { lightBelow, lightOf, litBy } from "../src/pipeline/overlay";
 import type { Sight } from "../src/pipeline/painter";
 import {
+  halfAt,
   targetAfter,
   targetAt,
   targetOf,
@@ -59,9 +60,10 @@ test("arrow keys go from block to block, and from nowhere to the first in sight"
     { rank: 1, start: 40, end: 50 },
   ];
   const ranks = [0, 1].map((stage) => ({ rank: stage, stage, pipeline: 0 }));
-  const view = makeView(chartOf(ops, ranks), null, choice);
+  const chart = chartOf(ops, ranks);
+  const view = makeView(chart, null, choice);
   const after = (from: Target | null, key: string, seen = 0) =>
-    targetAfter(view, { from: seen }, from, key);
+    targetAfter(view, { chart, against: null }, { from: seen }, from, key);
   const op = (row: number, index: number): Target => ({ row, lane: "ops", index });
   assert.deepEqual(after(null, "ArrowRight"), op(0, 0));
   assert.deepEqual(after(null, "ArrowDown", 15), op(0, 1), "the first that the window has");
@@ -152,8 +154,8 @@ test("a microbatch lights up in what was measured and in what lies below", () =>
     const lit = litBy(s, target)!;
     const { ops, theory } = view.rows[0];
     return [
-      [...ops.id].filter((op) => isLit(lit, chart, op)),
-      [...theory.id.keys()].filter((i) => isLitBelow(lit, s, 0, i)),
+      [...ops.id].filter((op) => lightOf(lit, chart, op) > 0),
+      [...theory.id.keys()].filter((i) => lightBelow(lit, s, 0, i) > 0),
     ];
   };
   assert.deepEqual(lights(0, { row: 0, lane: "ops", index: 0 }), [[0], [1]]);
@@ -162,6 +164,37 @@ test("a microbatch lights up in what was measured and in what lies below", () =>
   // Under each of several steps lies the same theory: only that of the step is lit.
   assert.deepEqual(lights(null, { row: 0, lane: "ops", index: 3 }), [[3], [2]]);
   assert.deepEqual(lights(null, { row: 0, lane: "theory", index: 3 }), [[2], [3]]);
+});
+
+test("of a pair the microbatch that is pointed at is told from the other", () => {
+  const chart = chartOf([
+    { microbatch: 7, start: 0, end: 10 },
+    { microbatch: 7, microbatch2: 3, start: 10, end: 20 },
+    { microbatch: 3, start: 20, end: 30 },
+    { microbatch: 8, microbatch2: 4, start: 30, end: 40 },
+  ]);
+  const charts = { chart, against: null };
+  const view = makeView(chart, null, choice);
+  const at = (index: number, isSecond?: true): Target => ({
+    ...{ row: 0, lane: "ops", index },
+    ...(isSecond === undefined ? {} : { isSecond }),
+  });
+  const light = (target: Target): number[] => {
+    const lit = litBy({ ...charts, view } as Sight, target)!;
+    return [0, 1, 2, 3].map((op) => lightOf(lit, chart, op));
+  };
+  assert.deepEqual(halfAt(view, charts, at(1), 12), at(1));
+  assert.deepEqual(halfAt(view, charts, at(1), 17), at(1, true));
+  assert.deepEqual(halfAt(view, charts, at(0), 9), at(0), "no pair");
+  assert.deepEqual(light(at(1)), [2, 2, 1, 0]);
+  assert.deepEqual(light(at(1, true)), [1, 2, 2, 0]);
+  const key = (from: Target, name: string) => targetAfter(view, charts, { from: 0 }, from, name);
+  assert.deepEqual(key(at(0), "ArrowRight"), at(1));
+  assert.deepEqual(key(at(1), "ArrowRight"), at(1, true));
+  assert.deepEqual(key(at(1, true), "ArrowRight"), at(2));
+  assert.deepEqual(key(at(2), "ArrowLeft"), at(1, true));
+  assert.deepEqual(key(at(1, true), "ArrowLeft"), at(1));
+  assert.deepEqual(key(at(1), "ArrowLeft"), at(0));
 });
 
 test("the line of the critical path says and leads to the op that it comes from", () => {

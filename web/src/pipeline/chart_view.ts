@@ -25,11 +25,13 @@ import { makeView, type Choice, type View } from "./rows";
 import { HEADING_H, makeScene, rowAt, type Scene } from "./scene";
 import {
   isGap,
+  halfAt,
   isOther,
   isSame,
   isTheory,
   laneOf,
   opsInSight,
+  pairAt,
   placeOf,
   targetAfter,
   targetAt,
@@ -424,7 +426,8 @@ export class ChartView {
   // --- pointer ---------------------------------------------------------------------------------------------------
 
   private targetAt(x: number, y: number): Target | null {
-    const target = targetAt(this.view, this.scene, this.viewport, x, y);
+    const found = targetAt(this.view, this.scene, this.viewport, x, y);
+    const target = found && halfAt(this.view, this.sight(), found, this.viewport.ns(x));
     if (!this.path) {
       return target;
     }
@@ -465,7 +468,7 @@ export class ChartView {
     }
     event.preventDefault();
     event.stopPropagation();
-    const next = targetAfter(this.view, this.viewport, this.pinned_, event.key);
+    const next = targetAfter(this.view, this.sight(), this.viewport, this.pinned_, event.key);
     if (next !== null) {
       this.bringIntoSight(next);
       this.pin(next);
@@ -508,6 +511,8 @@ export class ChartView {
     }
     // Where the op lies in the view says how far its own time is from it.
     const shift = chart.start[op] - lane.start[target.index];
-    return opDetails(chart, op, view, words, texts, lane.look[target.index], ofTheory, shift);
+    const pair = pairAt(view, this.sight(), target);
+    const lit = pair === null ? undefined : pair[target.isSecond === true ? 1 : 0];
+    return opDetails(chart, op, view, words, texts, lane.look[target.index], ofTheory, shift, lit);
   }
 }

@@ -111,13 +111,16 @@ export function opDetails(
   look: number,
   isTheory: boolean,
   shiftNs: number,
+  /** Of a pair the microbatch that lights up. */
+  lit?: number,
 ): Details {
   const label = chart.labels[chart.label[op]];
   const rank = chart.ranks[chart.rank[op]];
   const lines: Details["lines"] = [];
   lines.push(stageLine(rank.stage, isTheory ? "" : `${texts.rank} ${rank.rank}`, texts));
   if (label.microbatch >= 0 || !isTransfer(label.kind)) {
-    lines.push([texts.microbatch, microbatches(label, texts), ""]);
+    const whose = lit === undefined ? "" : fill(texts.litOne, lit);
+    lines.push([texts.microbatch, microbatches(label, texts), whose]);
   }
   if (label.phase >= 0) {
     lines.push([texts.phase, `${label.phase} ${words.phases[label.phase] ?? ""}`, ""]);

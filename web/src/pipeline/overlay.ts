@@ -13,8 +13,9 @@ import { isGap, isTheory, laneOf, type Target } from "./targets";
 
 /** The ops that stand out, in what was measured and in what lies below it: those of some microbatches in a step, or one alone. */
 export interface Lit {
-  /** Which labels of each chart; null: `only` alone. */
+  /** How much labels of each chart stand out; null: `only` alone. */
   labels: { measured: Uint8Array; below: Uint8Array } | null;
+  /** The one that is pointed at, and the other of its pair. */
   microbatches: number[];
   /** Of the measured chart. */
   step: number;
@@ -23,12 +24,21 @@ export interface Lit {
 
 const MAX_ARROWS = 3000;
 
-const labelsOf = (chart: Chart, microbatches: number[]): Uint8Array =>
+/** How much a block stands out: it is of the microbatch that is pointed at, or of the other of its pair alone. */
+const CHOSEN = 2;
+const BESIDE = 1;
+const BESIDE_ALPHA = 0.4;
+
+const labelsOf = (chart: Chart, [chosen, ...others]: number[]): Uint8Array =>
   Uint8Array.from(chart.labels, ({ microbatch, microbatch2 }) =>
-    microbatches.includes(microbatch) || microbatches.includes(microbatch2) ? 1 : 0,
+    microbatch === chosen || microbatch2 === chosen
+      ? CHOSEN
+      : others.includes(microbatch) || others.includes(microbatch2)
+        ? BESIDE
+        : 0,
   );
 
-/** Ops of the same microbatch; of one without a microbatch, itself. */
+/** Ops of the same microbatch, and fainter those of the other of a pair; of one without a microbatch, itself. */
 export function litBy(s: Sight, target: Target): Lit | null {
   if (isGap(target)) {
     return null;
@@ -38,6 +48,9 @@ export function litBy(s: Sight, target: Target): Lit | null {
   const op = laneOf(s.view, target).id[target.index];
   const label = chart.labels[chart.label[op]];
   const microbatches = [...new Set([label.microbatch, label.microbatch2].filter((m) => m >= 0))];
+  if (target.isSecond === true) {
+    microbatches.reverse();
+  }
   return {
     microbatches,
     step: isBelow ? stepBelow(s, target.row, target.index) : chart.step[op],
@@ -63,17 +76,21 @@ function stepBelow({ chart, view }: Sight, row: number, index: number): number {
   return begun.length > 0 ? begun[begun.length - 1].step : -1;
 }
 
-export const isLit = (lit: Lit, chart: Chart, op: number): boolean =>
-  lit.labels === null
-    ? !lit.only.isBelow && op === lit.only.op
-    : lit.labels.measured[chart.label[op]] === 1 && chart.step[op] === lit.step;
+export function lightOf(lit: Lit, chart: Chart, op: number): number {
+  if (lit.labels === null) {
+    return !lit.only.isBelow && op === lit.only.op ? CHOSEN : 0;
+  }
+  return chart.step[op] === lit.step ? lit.labels.measured[chart.label[op]] : 0;
+}
 
 /** Of what lies below, by its place in the lane. */
-export function isLitBelow(lit: Lit, s: Sight, row: number, index: number): boolean {
+export function lightBelow(lit: Lit, s: Sight, row: number, index: number): number {
   const op = s.view.rows[row].theory.id[index];
-  return lit.labels === null
-    ? lit.only.isBelow && op === lit.only.op
-    : lit.labels.below[s.against!.label[op]] === 1 && stepBelow(s, row, index) === lit.step;
+  if (lit.labels === null) {
+    return lit.only.isBelow && op === lit.only.op ? CHOSEN : 0;
+  }
+  const light = lit.labels.below[s.against!.label[op]];
+  return light > 0 && stepBelow(s, row, index) === lit.step ? light : 0;
 }
 
 /** Links of a chart by the microbatch of the op they come from: followed without looking at all of them. */
@@ -120,22 +137,17 @@ export class Links {
     this.index();
   }
 
-  /** Between lit ops. */
+  /** Between ops of the microbatch that is pointed at. */
   of(lit: Lit): number[] {
     const { first, links } = this.index();
-    const found = new Set<number>();
-    for (const m of lit.microbatches) {
-      for (let k = first[m] ?? 0; k < (first[m + 1] ?? 0); k++) {
-        const i = links[k];
-        if (
-          isLit(lit, this.chart, this.chart.links.from[i]) &&
-          isLit(lit, this.chart, this.chart.links.to[i])
-        ) {
-          found.add(i);
-        }
-      }
-    }
-    return [...found];
+    const { from, to } = this.chart.links;
+    const [m] = lit.microbatches;
+    const isChosen = (op: number): boolean => lightOf(lit, this.chart, op) === CHOSEN;
+    return m === undefined
+      ? []
+      : [...links.subarray(first[m] ?? 0, first[m + 1] ?? 0)].filter(
+          (i) => isChosen(from[i]) && isChosen(to[i]),
+        );
   }
 }
 
@@ -237,9 +249,11 @@ export class Overlay {
     const stopNs = s.viewport.to;
     for (let i = firstAfter(lane, s.viewport.from); i < lane.n && lane.start[i] < stopNs; i++) {
       const op = lane.id[i];
-      if (!(isBelow ? isLitBelow(lit, s, rowIndex, i) : isLit(lit, s.chart, op))) {
+      const light = isBelow ? lightBelow(lit, s, rowIndex, i) : lightOf(lit, s.chart, op);
+      if (light === 0) {
         continue;
       }
+      ctx.globalAlpha = light === CHOSEN ? 1 : BESIDE_ALPHA;
       const [x, y, w, h] = this.box(s, rowIndex, kind, i);
       const colour = colourOf(s.theme, lane.look[i]);
       ctx.fillStyle = colour;
@@ -273,6 +287,7 @@ export class Overlay {
         );
       }
     }
+    ctx.globalAlpha = 1;
   }
 
   private paintFrame(s: Sight, ctx: CanvasRenderingContext2D, target: Target): void {

@@ -1,5 +1,6 @@
 /** What is at a place of the chart: a block, or a gap of waiting. */
 import type { Viewport } from "../base/viewport";
+import type { Chart } from "./model";
 import type { PathPiece } from "./path";
 import { firstAfter, hit, placeOfId, type Lane, type Row, type Tiers, type View } from "./rows";
 import { at, type LaneKind, type Scene } from "./scene";
@@ -10,6 +11,14 @@ export interface Target {
   index: number;
   /** The pointer is on the line of the critical path that comes to the block, from this op of the chart. */
   from?: number;
+  /** Of a pair its second microbatch, the backward: the right half of the block. */
+  isSecond?: boolean;
+}
+
+/** What was measured, and what lies below it. */
+export interface Charts {
+  chart: Chart;
+  against: Chart | null;
 }
 
 /** A block, gap or work in no op for those outside; times from the chart's origin. */
@@ -33,7 +42,30 @@ export const isTheory = (target: Target): boolean =>
 export const laneOf = (view: View, target: Target): Lane => view.rows[target.row][target.lane];
 
 export const isSame = (a: Target | null, b: Target | null): boolean =>
-  a?.row === b?.row && a?.lane === b?.lane && a?.index === b?.index && a?.from === b?.from;
+  a?.row === b?.row &&
+  a?.lane === b?.lane &&
+  a?.index === b?.index &&
+  a?.from === b?.from &&
+  a?.isSecond === b?.isSecond;
+
+/** The pair of microbatches that a block stands for; null: it has but one. */
+export function pairAt(view: View, charts: Charts, target: Target): [number, number] | null {
+  const chart = isTheory(target) ? charts.against : charts.chart;
+  if (isGap(target) || chart === null) {
+    return null;
+  }
+  const label = chart.labels[chart.label[laneOf(view, target).id[target.index]]];
+  return label.microbatch >= 0 && label.microbatch2 >= 0 && label.microbatch !== label.microbatch2
+    ? [label.microbatch, label.microbatch2]
+    : null;
+}
+
+/** Which of a pair is at a time. */
+export function halfAt(view: View, charts: Charts, target: Target, ns: number): Target {
+  const { start, end } = laneOf(view, target);
+  const isSecond = ns >= (start[target.index] + end[target.index]) / 2;
+  return isSecond && pairAt(view, charts, target) !== null ? { ...target, isSecond } : target;
+}
 
 /** What is at a place where a piece of the critical path is, too: from one block to the next it is what people point at, along a block a
  * part of that. `find`: where an op is. */
@@ -93,10 +125,11 @@ function opNear(view: View, row: number, ns: number): Target | null {
     : { row, lane: "ops", index: Math.min(firstAfter(lane, ns), lane.n - 1) };
 }
 
-/** Where an arrow key leads: along the blocks of a row, or to the next row's at the same time; from nowhere to the first in sight.
- * null: nowhere. */
+/** Where an arrow key leads: along the blocks of a row, of a pair from one to the other, or to the next row's at the same time; from
+ * nowhere to the first in sight. null: nowhere. */
 export function targetAfter(
   view: View,
+  charts: Charts,
   viewport: Pick<Viewport, "from">,
   from: Target | null,
   key: string,
@@ -109,12 +142,21 @@ export function targetAfter(
   const ns = laneOf(view, from).start[from.index];
   const { ops } = view.rows[row];
   const at = from.lane === "ops" ? from.index : -1;
-  const along = (by: number): Target | null =>
-    at < 0
-      ? opNear(view, row, ns)
-      : at + by >= 0 && at + by < ops.n
-        ? { row, lane: "ops", index: at + by }
-        : null;
+  const isPair = (target: Target): boolean => pairAt(view, charts, target) !== null;
+  const along = (by: number): Target | null => {
+    if (at < 0) {
+      return opNear(view, row, ns);
+    }
+    if (isPair(from) && by > 0 !== (from.isSecond === true)) {
+      return { row, lane: "ops", index: at, ...(by > 0 ? { isSecond: true } : {}) };
+    }
+    const next: Target = { row, lane: "ops", index: at + by };
+    return at + by < 0 || at + by >= ops.n
+      ? null
+      : by < 0 && isPair(next)
+        ? { ...next, isSecond: true }
+        : next;
+  };
   const across = (by: number): Target | null => {
     let next = row + by;
     while (view.rows[next]?.ops.n === 0) {
