@@ -185,6 +185,7 @@ static void events_with_their_arguments(void **state) {
     expect_in(reply, "\"total\":1,");
     reply = ask(&a, "/api/slices?rank=r0&lanes=%u&format=csv&filter={\"name\":\"leaf\"}", host);
     expect_in(reply, "leaf,40,20,");
+    expect_in(reply, "name,start_relative_ns,duration_ns,"); /* start_ns is ns since 1970 */
     (void)ask_fails(&a, 400, "/api/slices?rank=r0");
     (void)ask_fails(&a, 400, "/api/slices?rank=r0&lanes=0&from=5&to=4");
     asks_end(&a);

@@ -68,7 +68,7 @@ static void a_view_of_a_rank(void **state) {
     reply = ask(&a, "/api/view?name=leaf&rank=r0&leaf=Free");
     expect_in(reply, "[null,\"Free\",null,200,50,50]");
     reply = ask(&a, "/api/view?name=leaf&rank=r0&leaf=Computing&format=csv");
-    expect_in(reply, "slice,name,type,start_ns,duration_ns,share_ns");
+    expect_in(reply, "slice,name,type,start_relative_ns,duration_ns,share_ns");
     asks_end(&a);
 }
 

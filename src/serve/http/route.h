@@ -142,6 +142,7 @@ typedef struct ps_table_extra {
     const char *const *notes; /* sentences, or NULL */
     size_t n_notes;
     const char *members; /* more members of the JSON object (ps_json_members_to), or NULL */
+    bool from_origin;    /* its moments count from the rank's origin: their names in files say so */
 } ps_table_extra;
 void ps_put_table_with(const ps_request *q, ps_reply *r, const ps_table *table,
                        const ps_table_extra *extra);

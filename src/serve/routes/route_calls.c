@@ -93,7 +93,7 @@ static ps_code put_slices_of_call(ps_reply *r, calls_ask *a, ps_err *err) {
     ps_table *table =
         code == PS_OK ? ps_slice_table_new(r, "slices", a->l, &set, false, err) : NULL;
     if (table != NULL) {
-        ps_put_table(a->q, r, table);
+        ps_put_table_with(a->q, r, table, &(ps_table_extra){.from_origin = true});
     } else {
         code = code == PS_OK ? PS_NOMEM : code;
     }

@@ -546,7 +546,7 @@ static void answer_table(const ps_request *q, ps_reply *r) {
         ps_table *table =
             ps_table_new_made("found", "", FOUND_COLUMNS, N_FOUND, (size_t)a.set.total, maker);
         if (table != NULL) {
-            ps_put_table(q, r, table);
+            ps_put_table_with(q, r, table, &(ps_table_extra){.from_origin = true});
         } else {
             ps_reply_fail(r, 507, "out of memory");
         }

@@ -110,7 +110,7 @@ static ps_code put_kept(const ps_request *q, ps_reply *r, const ps_view *view,
                                    : ps_fail_nomem(err);
     ps_buf_fini(&key);
     if (code == PS_OK) {
-        ps_put_table(q, r, table);
+        ps_put_table_with(q, r, table, &(ps_table_extra){.from_origin = true});
         ps_cache_release(q->cache, table);
     }
     return code;
@@ -122,7 +122,7 @@ static ps_code put_made(const ps_request *q, ps_reply *r, const ps_view *view,
     if (table == NULL) {
         return err->code != PS_OK ? err->code : ps_fail_nomem(err);
     }
-    ps_put_table(q, r, table);
+    ps_put_table_with(q, r, table, &(ps_table_extra){.from_origin = true});
     ps_table_free(table);
     return PS_OK;
 }

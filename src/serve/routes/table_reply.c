@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/literal.h"
 #include "model/table.h"
+#include "query/profile_tables.h"
 #include "serve/http/route.h"
 #include "serve/rank/cache.h"
 #include "serve/select/table_order.h"
@@ -29,6 +30,7 @@ typedef struct page {
     table_format format;
     const uint32_t *rows; /* NULL: the table's own order */
     size_t n_rows;        /* that are left */
+    bool from_origin;     /* ps_table_extra */
 } page;
 
 /* --- parameters ------------------------------------------------------------------------------------------------ */
@@ -277,7 +279,7 @@ static void put_reply_table(ps_json *j, const ps_table *t, const page *p,
 /* The rows of a page's order as a table of their own, for the writers. */
 typedef struct chosen_rows {
     const ps_table *table;
-    const uint32_t *rows;
+    const uint32_t *rows; /* NULL: all */
 } chosen_rows;
 
 static void make_chosen(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]) {
@@ -285,7 +287,7 @@ static void make_chosen(const void *context, size_t row, ps_value *cells, char r
     (void)
         room; /* texts stay in the row of the table below, and writers look at one row at a time */
     for (size_t c = 0; c < chosen->table->n_columns; c++) {
-        cells[c] = *ps_table_cell(chosen->table, chosen->rows[row], c);
+        cells[c] = *ps_table_cell(chosen->table, chosen->rows != NULL ? chosen->rows[row] : row, c);
     }
 }
 
@@ -309,14 +311,36 @@ static ps_code write_reply_file(ps_buf *out, const ps_table *t, const page *p, p
     return code;
 }
 
-static ps_code write_rows(ps_buf *out, const ps_table *t, const page *p, ps_err *err) {
-    if (p->rows == NULL) {
+/* Columns as files call them: in SQL `start_ns` is ns since 1970, and what counts from the rank's origin has another name. NULL: memory
+ * is out. */
+static const ps_column *columns_in_files(ps_reply *r, const ps_table *t) {
+    ps_column *columns = ps_arena_alloc(&r->arena, (t->n_columns + 1) * sizeof *columns);
+    for (size_t c = 0; columns != NULL && c < t->n_columns; c++) {
+        columns[c] = t->columns[c];
+        if (ps_is_view_moment(&t->columns[c]) && !t->columns[c].exact) {
+            size_t size = strlen(columns[c].name) + sizeof "_relative";
+            char *name = ps_arena_alloc(&r->arena, size);
+            if (name == NULL) {
+                return NULL;
+            }
+            (void)snprintf(name, size, "%s_relative", columns[c].name);
+            columns[c].name = name;
+        }
+    }
+    return columns;
+}
+
+static ps_code write_rows(ps_reply *r, const ps_table *t, const page *p, ps_err *err) {
+    ps_buf *out = &r->body;
+    if (p->rows == NULL && !p->from_origin) {
         return write_reply_file(out, t, p, err);
     }
+    const ps_column *columns = p->from_origin ? columns_in_files(r, t) : t->columns;
     chosen_rows chosen = {t, p->rows};
     ps_row_maker maker = {.make = make_chosen, .context = &chosen, .free_context = free_nothing};
-    ps_table *view =
-        ps_table_new_made(t->name, t->title, t->columns, t->n_columns, p->n_rows, maker);
+    ps_table *view = columns == NULL ? NULL
+                                     : ps_table_new_made(t->name, t->title, columns, t->n_columns,
+                                                         p->n_rows, maker);
     if (view == NULL) {
         return ps_fail_nomem(err);
     }
@@ -347,7 +371,7 @@ static const char *file_name(ps_reply *r, const ps_table *t, table_format format
 
 static void put_reply_file(ps_reply *r, const ps_table *t, const page *p) {
     ps_err err = PS_ERR_INIT;
-    ps_code code = write_rows(&r->body, t, p, &err);
+    ps_code code = write_rows(r, t, p, &err);
     if (code == PS_BUSY) {
         ps_reply_err(r, &err);
         return;
@@ -370,6 +394,7 @@ void ps_put_table_with(const ps_request *q, ps_reply *r, const ps_table *table,
     if (!ask_reply_page(q, r, table, &p) || !find_order(q, r, table, &p, &order)) {
         return;
     }
+    p.from_origin = extra != NULL && extra->from_origin;
     if (p.format == FORMAT_JSON) {
         ps_json j = ps_json_to(&r->body);
         put_reply_table(&j, table, &p, extra);

@@ -364,7 +364,7 @@ void ps_put_slices_of_box(const ps_request *q, ps_reply *r, const ps_loaded *l,
     ps_table *table =
         code == PS_OK ? ps_slice_table_new(r, "slices", l, set, with_args, &err) : NULL;
     if (table != NULL) {
-        ps_put_table(q, r, table);
+        ps_put_table_with(q, r, table, &(ps_table_extra){.from_origin = true});
     } else {
         ps_reply_err(r, &err);
     }

@@ -357,11 +357,16 @@ export function recordsOf(names: string[], rows: Cell[][]): string {
 export const endOf = (column: { unit: string }): string =>
   `_${column.unit === "%" ? "percent" : column.unit}`;
 
-/** Name of a column in files, as the program writes it: with the unit. */
-export const fileNameOf = (column: { name: string; unit: string }): string =>
-  column.unit === "" || column.name.endsWith(endOf(column))
-    ? column.name
-    : column.name + endOf(column);
+/** Moments of a rank's slices; others count from elsewhere, and say so by their names. */
+const MOMENTS = ["start", "release", "active release"];
+
+/** Name of a column in files, as the program writes it: with the unit. `start_ns` is ns since 1970, as in SQL. */
+export const fileNameOf = (column: { name: string; unit: string; isMoment?: boolean }): string => {
+  const isRelative =
+    column.unit === "ns" && column.isMoment !== true && MOMENTS.includes(column.name);
+  const name = isRelative ? `${column.name}_relative` : column.name;
+  return column.unit === "" || name.endsWith(endOf(column)) ? name : name + endOf(column);
+};
 
 export const CHUNK = 200;
 

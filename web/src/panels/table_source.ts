@@ -45,7 +45,9 @@ export function localSource(table: Table): TableSource {
     of: table.name,
     rows: (query, _filter, offset, limit) => Promise.resolve(page(table, query, offset, limit)),
     file: (kind, query) => {
-      const names = table.columns.map(([name, , unit]) => fileNameOf({ name, unit }));
+      const names = table.columns.map(([name, , unit, isMoment]) =>
+        fileNameOf({ name, unit, isMoment }),
+      );
       const rows = choose(table, columnsOf(table), query);
       return Promise.resolve(kind === "csv" ? csvOf(names, rows) : recordsOf(names, rows));
     },
