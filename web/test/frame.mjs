@@ -149,6 +149,7 @@ async function ready(page) {
     "Communication",
     "What if",
     "SQL",
+    "Compare",
   ]);
   // The first stop of Tab leads past the head: into the page, on the Timeline to its lanes.
   await page.keyboard.press("Tab");

@@ -130,6 +130,8 @@ const summary = async (viewer, about) =>
 
 // --- pipeline -------------------------------------------------------------------------------------------------------------
 
+const LENGTH = /^([\d.]+ (?:ns|\u00b5s|ms|s)) from first op to last$/;
+
 async function pipeline({ page }, { cli, step, pipeline: number, used }) {
   const said = (await page.locator(".pl-what > p").innerText()).split(" \u00b7 ");
   const rows = await cli.rows("SELECT * FROM PipelineStep");
@@ -142,7 +144,7 @@ async function pipeline({ page }, { cli, step, pipeline: number, used }) {
     { what: "step", text: said.find((part) => /^step \d+$/.test(part)), value: `step ${step}` },
     {
       what: "length of the step",
-      text: said.find((part) => /^[\d.]+ (ns|\u00b5s|ms|s)$/.test(part)),
+      text: said.map((part) => LENGTH.exec(part)?.[1]).find((length) => length !== undefined),
       value: row.time_ns,
       unit: "ns",
     },

@@ -701,6 +701,7 @@ const LOCAL = {
   plan_stages: planSource,
   OverallCompare: compared("OverallCompare"),
   StepCompare: compared("StepCompare"),
+  StageCompare: compared("StageCompare"),
   ...Object.fromEntries(NAMED.map((name) => [`${name}Compare`, compared(`${name}Compare`)])),
   RankCompare: ranksSource,
   slower: slowerSource,
