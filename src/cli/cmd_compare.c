@@ -1,4 +1,5 @@
 /* pipescope compare NEW BASE: what a step lost or gained between two captures of one model. Reads only. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,11 +134,9 @@ static const char *side_of(const ps_cli *cli, size_t side) {
 }
 
 static bool is_one_capture(const ps_cli *cli) {
-    char *paths[] = {realpath(side_of(cli, 0), NULL), realpath(side_of(cli, 1), NULL)};
-    bool is_one = paths[0] != NULL && paths[1] != NULL && strcmp(paths[0], paths[1]) == 0;
-    free(paths[0]);
-    free(paths[1]);
-    return is_one;
+    char paths[2][PATH_MAX];
+    return realpath(side_of(cli, 0), paths[0]) != NULL &&
+           realpath(side_of(cli, 1), paths[1]) != NULL && strcmp(paths[0], paths[1]) == 0;
 }
 
 /* Which ranks and step of each side. An exit status. */

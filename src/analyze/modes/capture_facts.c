@@ -20,6 +20,7 @@ typedef struct adding {
     const ps_counted *counted;
     ps_named_sums *sums;
     ps_rank_capture *part;
+    const char *group; /* that was noted last: text of the trace */
 } adding;
 
 static bool add_named_fact(adding *a, ps_sum_class class_, const char *name, const char *detail,
@@ -51,10 +52,14 @@ static bool add_kernel(adding *a, uint32_t i) {
 
 static bool add_communication(adding *a, uint32_t i) {
     ps_counted_as as;
-    return !ps_counted_in(a->counted, i, PS_SUM_COMMUNICATION, &as) ||
-           (ps_capture_groups_note(&a->part->groups, &a->part->arena, a->counted->links->trace, i,
-                                   as.detail, &a->part->facts) &&
-            add_named_fact(a, PS_SUM_COMMUNICATION, as.name, as.detail, a->slices->dur_ns[i]));
+    if (!ps_counted_in(a->counted, i, PS_SUM_COMMUNICATION, &as)) {
+        return true;
+    }
+    bool ok = as.detail == a->group ||
+              ps_capture_groups_note(&a->part->groups, &a->part->arena, a->counted->links->trace, i,
+                                     as.detail, &a->part->facts);
+    a->group = as.detail;
+    return ok && add_named_fact(a, PS_SUM_COMMUNICATION, as.name, as.detail, a->slices->dur_ns[i]);
 }
 
 /* Device time of an operator; how often it was called is counted where it is met on the host. */

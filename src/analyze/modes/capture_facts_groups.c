@@ -53,13 +53,10 @@ static uint64_t hash_ranks(const ps_int_runs *ranks) {
 
 bool ps_capture_groups_note(ps_capture_groups *g, ps_arena *arena, const ps_trace *trace,
                             uint32_t slice, const char *name, const ps_rank_facts *facts) {
-    bool is_known = name == g->last && g->n > 0;
-    for (size_t i = 0; !is_known && i < g->n; i++) {
-        is_known = strcmp(g->at[i].name, name) == 0;
-    }
-    g->last = name;
-    if (is_known) {
-        return true;
+    for (size_t i = 0; i < g->n; i++) {
+        if (strcmp(g->at[i].name, name) == 0) {
+            return true;
+        }
     }
     bool is_sure = false;
     const ps_group_fact *fact = fact_of(trace, slice, facts, &is_sure);

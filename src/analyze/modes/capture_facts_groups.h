@@ -21,7 +21,6 @@ typedef struct ps_capture_group {
 typedef struct ps_capture_groups {
     ps_capture_group *at;
     size_t n, cap;
-    const char *last; /* what was noted last: text of the trace, while it is looked at */
 } ps_capture_groups;
 
 /* Notes the name under which a communication slice is counted. Texts in the arena. False when memory is out. */
