@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { apiOf, launch } from "./page.mjs";
+import { apiOf, launch, until } from "./page.mjs";
 
 const [executablePath, url, file, links] = process.argv.slice(2);
 const { tables } = JSON.parse(readFileSync(file, "utf8"));
@@ -325,6 +325,7 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
   };
   await show();
   await page.getByRole("button", { name: `Close this capture: ${old}` }).click();
+  await until(async () => (await paths()).length < 2, "it closes");
   assert.deepEqual(await paths(), [now]);
   // Of one capture the rank that computes longest stands beside another one; on pages of one rank any does.
   await page.keyboard.press("Escape");
