@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./page.mjs";
+import { launchUnseen } from "./page.mjs";
 
 const [executablePath, small, pairs, large] = process.argv.slice(2);
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const faults = [];
 
 async function open(file, colorScheme = "light") {

@@ -1,9 +1,9 @@
 // node comm_marks.mjs CHROMIUM URL: what the pages show of tests/data/comm_marks, whose figures are worked out in its make.sh.
 import assert from "node:assert/strict";
-import { launch, Viewer } from "./page.mjs";
+import { launchUnseen, Viewer } from "./page.mjs";
 
 const [executablePath, url] = process.argv.slice(2);
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const v = await Viewer.open(browser, url);
 const { page } = v;
 page.setDefaultTimeout(60_000);

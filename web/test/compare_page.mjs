@@ -4,11 +4,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { apiOf, launch, until } from "./page.mjs";
+import { apiOf, launchUnseen, until } from "./page.mjs";
 
 const [executablePath, url, file, links] = process.argv.slice(2);
 const { tables } = JSON.parse(readFileSync(file, "utf8"));
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const faults = [];
 
 async function open(options = {}, from = url) {

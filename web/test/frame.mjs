@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { launch, PATIENCE_MS, until } from "./page.mjs";
+import { launchUnseen, PATIENCE_MS, until } from "./page.mjs";
 
 const [executablePath, program, capture] = process.argv.slice(2);
 const TOKEN = "frame-test";
@@ -33,7 +33,7 @@ process.on("uncaughtException", (error) => {
   console.error(error);
   process.exit(1); // and the server with it
 });
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 
 async function context(options = {}) {
   const made = await browser.newContext({

@@ -1,6 +1,6 @@
 // node numbers.mjs CHROMIUM PIPESCOPE NAME URL PATH [BASE]: every number of the page is that of the command line. URL is what `pipescope serve` prints for
 // the capture in PATH, with BASE as its baseline. NUMBERS_SAY=1 tells each table with how many of its numbers were compared.
-import { launch, Viewer } from "./page.mjs";
+import { launchUnseen, Viewer } from "./page.mjs";
 import { Command } from "./numbers_command.mjs";
 import { compare, findsWrong } from "./numbers_compare.mjs";
 import { strangeTables, tablesOf } from "./numbers_document.mjs";
@@ -52,7 +52,7 @@ class Pages extends Viewer {
   }
 }
 
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const viewer = await Pages.open(browser, url, ROOM);
 
 const sideOf = (command, cluster) => ({

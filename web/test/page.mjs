@@ -28,6 +28,27 @@ export async function until(isSo, what, detail = () => "") {
 export const launch = (executablePath, ...more) =>
   chromium.launch({ executablePath, args: [...FLAGS, ...more] });
 
+/**
+ * The same for tests that ask the document and its canvases: nobody looks at the screen, so pages are not drawn on it unless
+ * PIPESCOPE_SHOTS wants pictures.
+ */
+export async function launchUnseen(executablePath) {
+  const browser = await launch(executablePath);
+  if (!process.env.PIPESCOPE_SHOTS) {
+    const newContext = browser.newContext.bind(browser);
+    browser.newContext = async (options) => {
+      const context = await newContext(options);
+      await context.addInitScript(() => {
+        const unseen = new CSSStyleSheet();
+        unseen.replaceSync("html, dialog { opacity: 0 !important }");
+        document.adoptedStyleSheets.push(unseen);
+      });
+      return context;
+    };
+  }
+  return browser;
+}
+
 /** A slice's name as the page shows it: of a mark that is a dict, what it says. */
 export const shownName = (name) => /^\{'name': '([^']*)'\}$/.exec(name)?.[1] ?? name;
 

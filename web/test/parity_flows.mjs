@@ -3,12 +3,12 @@
 // of each kind by name and links, one of each kind with clicks, and all of a kind as the Flows menu draws them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { launch, shownName } from "./page.mjs";
+import { launchUnseen, shownName } from "./page.mjs";
 import { Stage } from "./parity_page.mjs";
 
 const [executablePath, url, truthFile] = process.argv.slice(2);
 const truth = JSON.parse(readFileSync(truthFile, "utf8")).flows;
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const v = await Stage.open(browser, url);
 
 /** Of each kind so many are looked at closely. */

@@ -1,9 +1,9 @@
 // What the items of the parity list share: the page of one capture, and what of the capture they use. node parity.mjs gives CHROMIUM and URL.
-import { launch } from "./page.mjs";
+import { launchUnseen } from "./page.mjs";
 import { Stage } from "./parity_page.mjs";
 
 const [executablePath, url] = process.argv.slice(2);
-export const browser = await launch(executablePath);
+export const browser = await launchUnseen(executablePath);
 export const v = await Stage.open(browser, url);
 export const first = v.ranks[0].key;
 

@@ -1,11 +1,11 @@
 // node pipeline_captures.mjs CHROMIUM URL: the pipeline page on any capture that has a pipeline: what it shows is what the server says of
 // it, and each thing that can be done with it works. URL is what `pipescope serve` prints.
 import assert from "node:assert/strict";
-import { launch } from "./page.mjs";
+import { launchUnseen } from "./page.mjs";
 import { Stage } from "./parity_page.mjs";
 
 const [executablePath, url] = process.argv.slice(2);
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const v = await Stage.open(browser, url, { width: 1280, height: 900 });
 const { page } = v;
 const chart = await v.api("chart", { cluster: 0 });

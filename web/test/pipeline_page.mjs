@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { apiOf, launch, shownName } from "./page.mjs";
+import { apiOf, launchUnseen, shownName } from "./page.mjs";
 
 const [executablePath, url, alone, overlapping] = process.argv.slice(2);
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const faults = [];
 // The machine may be busy with others.
 const PATIENCE = 90_000;

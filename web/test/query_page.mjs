@@ -4,10 +4,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./page.mjs";
+import { launchUnseen } from "./page.mjs";
 
 const [executablePath, url, rowsFile] = process.argv.slice(2);
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const faults = [];
 const expected = JSON.parse(readFileSync(rowsFile, "utf8"));
 const SQL =

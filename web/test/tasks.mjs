@@ -3,10 +3,10 @@
 // PIPESCOPE_SHOTS=DIR keeps a picture of each.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { launch, Viewer } from "./page.mjs";
+import { launchUnseen, Viewer } from "./page.mjs";
 
 const [executablePath, url] = process.argv.slice(2);
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 
 const near = (a, b, share = 0.02) => Math.abs(a - b) <= Math.abs(b) * share + 1;
 /** A figure of the row is that time, as far as the digits of its column say. */

@@ -2,12 +2,12 @@
 // pictures.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { launch, until } from "./page.mjs";
+import { launchUnseen, until } from "./page.mjs";
 import { serveSynthetic } from "./timeline_server.mjs";
 
 const [executablePath] = process.argv.slice(2);
 const server = await serveSynthetic({ nRanks: 2, nLanes: 12, rows: 2, spanNs: 2e5 });
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const faults = [];
 const page = await browser.newPage({
   viewport: { width: 1280, height: 720 },

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./page.mjs";
+import { launchUnseen } from "./page.mjs";
 
 const [executablePath, url, alone, whatifFile, planFile] = process.argv.slice(2);
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const faults = [];
 const said = JSON.parse(readFileSync(whatifFile, "utf8"));
 const planned = JSON.parse(readFileSync(planFile, "utf8"));

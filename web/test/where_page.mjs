@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { apiOf, launch } from "./page.mjs";
+import { apiOf, launchUnseen } from "./page.mjs";
 
 const [executablePath, url, file, whole, whatif] = process.argv.slice(2);
 const figures = JSON.parse(readFileSync(file, "utf8"));
-const browser = await launch(executablePath);
+const browser = await launchUnseen(executablePath);
 const faults = [];
 
 async function open(hash = "", options = {}, at = url) {
