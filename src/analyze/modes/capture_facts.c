@@ -440,7 +440,8 @@ ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err
     ps_table *t = ok ? ps_table_new("CaptureSize", "", PS_COLUMNS(SIZE)) : NULL;
     ps_table_put(t, &size);
     ps_result_give(out, t);
-    ps_code code = ps_capture_groups_table(in, out, err);
+    ps_code code = ps_result_code(out, err);
+    code = code == PS_OK ? ps_capture_groups_table(in, out, err) : code;
     return code == PS_OK ? ps_capture_stages(in, out, err) : code;
 }
 
