@@ -42,6 +42,7 @@ import {
   odditiesOf,
   ranksText,
   whyNoLinks,
+  thinnedText,
 } from "../src/model/notes";
 import {
   choose,
@@ -939,4 +940,14 @@ test("sentences of the program have the page's signs: µs, and the minus", () =>
     rows: [["753 us"]],
   };
   assert.equal(reader(table, "what")(table.rows[0]), "753 µs");
+});
+
+test("a capture that holds a part only says so where figures stand", () => {
+  const of = (rank: number, ...oddities: NonNullable<Rank["oddities"]>): Rank =>
+    ({ rank, oddities }) as unknown as Rank;
+  const thin = (rank: number): Rank =>
+    of(rank, { id: "thinned", severity: "loss", text: "", n: 1, places: ["2 of 9 events"] });
+  assert.equal(thinnedText([of(0)]), "");
+  assert.match(thinnedText([thin(0)]), /a part of what ran \(2 of 9 events\)/);
+  assert.match(thinnedText([thin(0), of(1), thin(2)]), /\(ranks 0, 2\)/);
 });

@@ -63,7 +63,7 @@ export interface Rank {
   /** `part` and `id` say the same as `what` and `remedy`, for other languages. */
   missing?: { part: string; what: string; id: string; remedy: string }[];
   /** `id` says the kind, in any language. */
-  oddities?: { id?: string; severity: string; text: string; n: number }[];
+  oddities?: { id?: string; severity: string; text: string; n: number; places?: string[] }[];
 }
 
 export interface Session {

@@ -3,9 +3,24 @@ import type { Rank, Session } from "../api/types";
 import { t } from "../words";
 import { openCaptures, shortNames } from "./captures";
 
-/** Most of what its profiler numbered is not in the capture. */
-export const isThinned = (rank: Rank): boolean =>
-  (rank.oddities ?? []).some((oddity) => oddity.id === "thinned");
+/** What is said of a rank whose capture lacks most of what its profiler numbered. */
+const thinnedOf = (rank: Rank) => (rank.oddities ?? []).find((oddity) => oddity.id === "thinned");
+export const isThinned = (rank: Rank): boolean => thinnedOf(rank) !== undefined;
+
+/** Where figures of these ranks stand that are smaller for it: how much there is of each; "": all of it. */
+export function thinnedText(ranks: readonly Rank[]): string {
+  const thin = ranks.filter(isThinned);
+  if (thin.length === 0) {
+    return "";
+  }
+  const part = thin.length === 1 ? (thinnedOf(thin[0])?.places?.[0] ?? "") : "";
+  return t(
+    "notes.thinned",
+    thin.length === ranks.length && part !== ""
+      ? part
+      : t(thin.length === 1 ? "notes.thinned-rank" : "notes.thinned-ranks", ranksText(thin)),
+  );
+}
 
 export interface Missing {
   part: string;

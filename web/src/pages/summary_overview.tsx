@@ -8,6 +8,7 @@ import { isThinned } from "../model/notes";
 import { ranks, session } from "../model/session";
 import { Segments, Select, useRank } from "../panels/form";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
+import { Thinned } from "../panels/thinned";
 import { t } from "../words";
 import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
@@ -82,6 +83,7 @@ export function Overview(p: OverviewProps) {
         onGenerate={(made) => change({ setup: made })}
       />
       <Controls shown={shown} />
+      <Thinned ranks={known} />
       {nComparable(shown.inStage) > 1 && (
         <Spreads
           step={shown.step}

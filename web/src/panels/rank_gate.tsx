@@ -5,6 +5,7 @@ import type { Rank } from "../api/types";
 import { fail } from "../model/notices";
 import { load } from "../model/session";
 import { Empty } from "./empty";
+import { Thinned } from "./thinned";
 import { rankWord, t } from "../words";
 
 export function RankGate({ rank, children }: { rank: Rank | null; children: ComponentChildren }) {
@@ -18,7 +19,12 @@ export function RankGate({ rank, children }: { rank: Rank | null; children: Comp
   }
   switch (rank.state) {
     case "ready":
-      return <>{children}</>;
+      return (
+        <>
+          <Thinned ranks={[rank]} />
+          {children}
+        </>
+      );
     case "failed":
       return (
         <Empty title={t("rank.failed", rankWord(rank.label))}>

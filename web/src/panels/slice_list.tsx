@@ -13,6 +13,7 @@ import { analyse } from "../model/timeline";
 import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
 import { RankGate } from "./rank_gate";
+import { Thinned } from "./thinned";
 import { DataTable } from "./table";
 
 /** What to ask of one rank for a box: its lanes and the span in its own time. */
@@ -129,6 +130,7 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
           {t("calls.of-box")}
         </button>
       </div>
+      <Thinned ranks={[rank]} />
       <div class="split" ref={tables}>
         <DataTable
           path="stats"

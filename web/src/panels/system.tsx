@@ -10,6 +10,7 @@ import { systemRank, systemView } from "../model/timeline";
 import { language, rankWord, spoken, t, viewTitle } from "../words";
 import { partName, partPath } from "../words/parts";
 import { Empty, Loading } from "./empty";
+import { Thinned } from "./thinned";
 import { DataTable, type TableRow } from "./table";
 
 /** Views whose rows are parts of the device's time, and what they call them. */
@@ -106,6 +107,7 @@ export function SystemView() {
       </aside>
       {view !== undefined && (
         <div class="split">
+          <Thinned ranks={[rank]} />
           <DataTable
             path="view"
             params={{
