@@ -829,7 +829,7 @@ const WORDS = {
   "comm.to-durations": ["Show how long the operators of each rank take", "查看各 rank 通信算子的耗时"],
   "comm.from": ["from rank", "源 rank"],
   "comm.unread": ["{0}, not read", "{0}，未读取"],
-  "comm.stranger": ["place {0} of {1}: rank not read", "第 {0} 位（{1}），rank 未读取"],
+  "comm.stranger": ["place {0}, in one communicator with {1}: rank not read", "与 {1} 同一通信域的第 {0} 位，rank 未读取"],
   "comm.stranger-short": ["place {0} ?", "第 {0} 位 ?"],
   "comm.link": ["from {0} to {1}", "从 {0} 到 {1}"],
   "comm.away": [

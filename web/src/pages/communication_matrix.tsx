@@ -39,7 +39,8 @@ const transportOf = (pair: Pair): string => pair.transport.join("+");
 const keyOf = (source: unknown, destination: unknown): string =>
   `${String(source)} ${String(destination)}`;
 
-/** "3", "3, not read" of a rank whose profile is not here, "place 2 of dp 0,1: rank not read" where nobody says which rank it is. */
+/** "3", "3, not read" of a rank whose profile is not here, "place 7, in one communicator with (0,1): rank not read" where nobody says which
+ * rank it is, nor how many there are. */
 type NameOf = (end: End) => string;
 
 function namesFor(

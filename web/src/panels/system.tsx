@@ -106,32 +106,34 @@ export function SystemView() {
         </ul>
       </aside>
       {view !== undefined && (
-        <div class="split">
+        <div class="below-note">
           <Thinned ranks={[rank]} />
-          <DataTable
-            path="view"
-            params={{
-              ...params,
-              ...(view.params.includes("lang") ? spoken() : {}),
-              name: view.name,
-            }}
-            title={viewTitle(view)}
-            rank={rank.key}
-            urlKey={`system ${view.name}`}
-            {...(view.name === "advice" ? { empty: <Empty title={t("findings.none")} /> } : {})}
-            {...(NAMED_PARTS[view.name] === undefined ? {} : { nameOf: NAMED_PARTS[view.name] })}
-            {...(leaves !== undefined && view.name === "overall"
-              ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf }
-              : {})}
-          />
-          {leaf !== null && leaves !== undefined && view.name === "overall" && (
+          <div class="split">
             <DataTable
               path="view"
-              params={{ ...params, name: leaves.name, leaf }}
-              title={partPath(leaf)}
+              params={{
+                ...params,
+                ...(view.params.includes("lang") ? spoken() : {}),
+                name: view.name,
+              }}
+              title={viewTitle(view)}
               rank={rank.key}
+              urlKey={`system ${view.name}`}
+              {...(view.name === "advice" ? { empty: <Empty title={t("findings.none")} /> } : {})}
+              {...(NAMED_PARTS[view.name] === undefined ? {} : { nameOf: NAMED_PARTS[view.name] })}
+              {...(leaves !== undefined && view.name === "overall"
+                ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf }
+                : {})}
             />
-          )}
+            {leaf !== null && leaves !== undefined && view.name === "overall" && (
+              <DataTable
+                path="view"
+                params={{ ...params, name: leaves.name, leaf }}
+                title={partPath(leaf)}
+                rank={rank.key}
+              />
+            )}
+          </div>
         </div>
       )}
     </div>
