@@ -25,7 +25,9 @@ def text_of(path):
         data = b"\n".join(book.read(name) for name in book.namelist())
     elif data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    return data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
+    # Sentences of a picture are broken into lines wherever a path happens to end.
+    return re.sub(r"</text>\s*<text[^>]*>", " ", text) if path.endswith(".svg") else text
 
 
 def tells(path, who, why):
