@@ -39,6 +39,7 @@ import { Modules } from "./calls_modules";
 import { calls, lookAt, part, stepOf, type CallsState, type Scope } from "../model/calls";
 import { useReply, wholeTable } from "./data";
 import { RankGate } from "../panels/rank_gate";
+import { Thinned } from "../panels/thinned";
 import { readyRank } from "./ready_rank";
 
 const ALL = "all";
@@ -68,6 +69,7 @@ export function CallsPage() {
         <Tree state={state} rank={null} cluster={known[0]?.cluster ?? 0} />
       ) : (
         <RankGate rank={rank}>
+          {rank !== null && <Thinned ranks={[rank]} />}
           {rank !== null && <Tree state={state} rank={rank} cluster={rank.cluster} />}
         </RankGate>
       )}

@@ -19,6 +19,7 @@ import { BaselinePicker, BesideTable } from "./beside_table";
 import { useReply, wholeTable } from "./data";
 import { curvesBeside, curvesOf, heldLines, momentsOf, peakAbout, unitOf } from "./memory_model";
 import { RankGate } from "../panels/rank_gate";
+import { Thinned } from "../panels/thinned";
 
 const BY = ["overall", "stream", "component"] as const;
 type By = (typeof BY)[number];
@@ -115,6 +116,7 @@ export function MemoryPage() {
         )}
       </div>
       <RankGate rank={rank}>
+        {rank !== null && <Thinned ranks={[rank]} />}
         {rank !== null && <Memory key={rank.key} rank={rank} by={by} span={span} />}
       </RankGate>
     </main>

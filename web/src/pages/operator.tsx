@@ -20,6 +20,7 @@ import { BaselinePicker, BesideTable } from "./beside_table";
 import { pairsOf } from "./compare_model";
 import { nsReader, reader, useReply, wholeTable } from "./data";
 import { RankGate } from "../panels/rank_gate";
+import { Thinned } from "../panels/thinned";
 import { readyRank } from "./ready_rank";
 
 /** By what is grouped: the view, its words, and the column of a group with the column of the details it stands in. */
@@ -171,6 +172,7 @@ export function OperatorPage() {
         />
       </div>
       <RankGate rank={rank}>
+        {rank !== null && <Thinned ranks={[rank]} />}
         {rank !== null && (
           <Operators key={`${rank.key} ${by}`} of={rank} by={by} top={top} isComm={isComm} />
         )}

@@ -5,7 +5,6 @@ import type { Rank } from "../api/types";
 import { fail } from "../model/notices";
 import { load } from "../model/session";
 import { Empty } from "./empty";
-import { Thinned } from "./thinned";
 import { rankWord, t } from "../words";
 
 export function RankGate({ rank, children }: { rank: Rank | null; children: ComponentChildren }) {
@@ -19,12 +18,7 @@ export function RankGate({ rank, children }: { rank: Rank | null; children: Comp
   }
   switch (rank.state) {
     case "ready":
-      return (
-        <>
-          <Thinned ranks={[rank]} />
-          {children}
-        </>
-      );
+      return <>{children}</>;
     case "failed":
       return (
         <Empty title={t("rank.failed", rankWord(rank.label))}>
