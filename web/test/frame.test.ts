@@ -610,18 +610,19 @@ test("the address: ranks stand by what they are; what is none stays", () => {
   ranks.set([]);
 });
 
-test("pages: ranks are compared where there are several", () => {
+test("pages: who waits for whom is there where there are several ranks; of one there are findings, and steps to compare", () => {
   assert.deepEqual(tabsShown(1, "timeline"), [
     "timeline",
     "pipeline",
+    "summary",
     "operator",
     "calls",
     "memory",
     "query",
+    "compare",
   ]);
   assert.equal(tabsShown(2, "timeline").length, 10);
-  assert.ok(tabsShown(1, "summary").includes("summary"));
-  assert.ok(tabsShown(2, "timeline").includes("compare"), "rank with rank");
+  assert.ok(tabsShown(1, "whatif").includes("whatif"));
 });
 
 const command = (id: string, ...keys: string[]): Command => ({

@@ -594,6 +594,14 @@ static bool add_spreads(const ps_report *report, const metric *x, stage_spreads 
     return true;
 }
 
+/* What the figure of the ranks is: free time in a known bubble is not the host's. */
+static const char *figure_of(const spread *s, const metric *x, ps_lang lang) {
+    bool has_bubble = s->most->bubble_ns > 0 || s->least->bubble_ns > 0;
+    return x->of == free_of && has_bubble
+               ? PS_SAY(lang, "Free outside of the bubble", "空泡以外的空闲")
+               : x->what[lang];
+}
+
 static void show_ranks(ps_report *report, const spread *s, const metric *x) {
     const ps_lang lang = report->findings.lang;
     const ps_report_member *ends[] = {s->most, s->least};
@@ -604,7 +612,7 @@ static void show_ranks(ps_report *report, const spread *s, const metric *x) {
                           .step = PS_STEP_OUTSIDE,
                           .start_ns = PS_NO_START,
                           .dur_ns = x->of(ends[i]),
-                          .name = x->what[lang],
+                          .name = figure_of(s, x, lang),
                           .note = i == 0 ? PS_SAY(lang, "most, in a step", "最多（每个 step）")
                                          : PS_SAY(lang, "least, in a step", "最少（每个 step）")});
     }
@@ -686,7 +694,7 @@ static void find_spread(ps_report *report, const metric *x) {
         PS_SAY(lang,
                "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s%s%s%s",
                "%s相差 %.1f %%（%zu 个 rank%s）：每个 step rank %s 为 %s，rank %s 为 %s。%s%s%s%s"),
-        x->what[lang], worst.share, worst.n,
+        figure_of(&worst, x, lang), worst.share, worst.n,
         slow->stage >= 0 ? PS_SAY(lang, " of one stage", "，同一阶段") : "",
         PS_RANK(worst.most->rank), ps_ns_text_of(x->of(worst.most)).text,
         PS_RANK(worst.least->rank), ps_ns_text_of(x->of(worst.least)).text,

@@ -307,7 +307,7 @@ static void say_bubble_bound(ps_findings *list, ps_finding *f, const ps_finding 
     (void)snprintf(more, sizeof more,
                    PS_SAY(list->lang,
                           " It is a part of the bubble: without all of that a step saves %s.",
-                          "它是气泡的一部分：去掉全部气泡，一个 step 可省 %s。"),
+                          "它是空泡的一部分：去掉全部空泡，一个 step 可省 %s。"),
                    ps_ns_text_of(bubble->gain_ns).text);
     append_text(list, f, more);
 }

@@ -1,7 +1,7 @@
 /** Which pages there are. */
 import { TABS, type Tab } from "../model/session";
 
-const COMPARING: readonly Tab[] = ["summary", "communication", "whatif", "compare"];
+const COMPARING: readonly Tab[] = ["communication", "whatif"];
 
 /** Pages that compare ranks are there where there are several, of one capture or of more; or when the address asks for them. */
 export function tabsShown(nRanks: number, shown: Tab): Tab[] {
