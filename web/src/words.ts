@@ -105,6 +105,7 @@ const WORDS = {
   "palette.other-page": ["on the page {0}", "在页面“{0}”中"],
   "palette.needs-slice": ["select a slice first", "请先选中一个切片"],
   "palette.needs-base": ["there is no base slice", "没有基准切片"],
+  "palette.needs-span": ["select a slice or draw a box first", "请先选中一个切片或框选一段"],
   "palette.needs-box": ["draw a box first", "请先框选一段"],
   "palette.needs-no-window": ["no zoom to go back to", "没有可撤销的缩放"],
   "palette.needs-pipeline": ["the capture has no pipeline", "采集中没有流水线"],

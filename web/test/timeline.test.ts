@@ -22,7 +22,7 @@ import {
   ranks,
   shiftOf,
 } from "../src/model/session";
-import { LOOK_COMPUTING, LOOK_FREE } from "../src/timeline/palette";
+import { LOOK_COMPUTING } from "../src/timeline/palette";
 import { TileStore } from "../src/model/tile_store";
 import { levelFor, levelOfSpan, readCounters, readTile, tileNs, tilesOf } from "../src/model/tiles";
 import { applyTree, pack, treeState, unpackList } from "../src/model/view_state";
@@ -31,7 +31,7 @@ import type { Marker } from "../src/model/timeline";
 import { markerNames } from "../src/timeline/draw_axis";
 import { alignTo, withOffset } from "../src/timeline/alignment";
 import { labelPlace, longTime, spanText, ticksOf } from "../src/timeline/axis";
-import { workingLanes } from "../src/timeline/data";
+import { LOOK_FREE, workingLanes } from "../src/model/working_lanes";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
 import { CounterPainter, stackedOf, StackPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";

@@ -4,7 +4,7 @@ import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { Viewport, ZoomHistory } from "../base/viewport";
 import { outlineOf, outlineShift } from "./outlines";
-import { analysisSpan, goto, ranks, shiftOf, tab } from "./session";
+import { analysisSpan, goto, rankOf, ranks, shiftOf, show, tab } from "./session";
 import { lanesOf } from "./tree";
 
 /** The one window; `windowChanged` tells of changes. */
@@ -124,6 +124,19 @@ export const bottomHeight = new Atom<number>(
     ? Math.round(Math.max(160, Math.min(280, innerHeight * 0.28)))
     : 220,
 );
+/** Brings a tab of the lower panel to the front, also of one that was closed. */
+export function openPanel(name: BottomTab): void {
+  bottomTab.set(name);
+  bottomOpen.set(true);
+}
+
+/** Leads to a slice from afar: it is shown in its whole length, or in the whole of `span` (viewNs), with what is known of it. */
+export function showWhole(ref: Ref, span?: { from: Ns; to: Ns }): void {
+  const from = ref.start + shiftOf(rankOf(ref.rank)!);
+  openPanel("detail");
+  show(ref, span ?? { from, to: from + ref.dur });
+}
+
 export const labelWidth = new Atom<number>(220);
 /** How far the list of lanes is scrolled, pixels. Set from outside, the timeline follows. */
 export const listScroll = new Atom<number>(0);

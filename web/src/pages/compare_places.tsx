@@ -6,14 +6,7 @@ import { useAtom } from "../base/atom";
 import type { Ns } from "../base/ns";
 import { fail, lowerUnless, notify } from "../model/notices";
 import { load, offsets, ranks, tab } from "../model/session";
-import {
-  bottomHeight,
-  bottomOpen,
-  bottomTab,
-  listScroll,
-  resetWindow,
-  systemRank,
-} from "../model/timeline";
+import { bottomHeight, bottomOpen, listScroll, resetWindow, systemRank } from "../model/timeline";
 import { layoutInput, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { Select } from "../panels/form";
 import { DataTable } from "../panels/table";
@@ -91,15 +84,10 @@ export function Places({ table, name, details, sides, stages }: PlacesProps) {
   );
 }
 
-/** A slice is gone to from afar: it is shown in its whole length, with what is known of it. */
 const TO_SLICE: TableJump = {
   isThere: true,
   can: (row) => row.get("slice") !== null,
-  to: (row) => {
-    bottomTab.set("detail");
-    bottomOpen.set(true);
-    void jumpTo(row, undefined, true);
-  },
+  to: (row) => void jumpTo(row, undefined, true),
 };
 
 /** How many ranks of a capture are not looked at, and the way to read them. */

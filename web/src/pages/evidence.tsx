@@ -1,11 +1,15 @@
 /** Where a finding was seen: places one click away, in the pipeline chart or in the timeline. */
-import type { Table } from "../api/types";
+import { get } from "../api/client";
+import type { Ref, Table } from "../api/types";
+import type { Ns } from "../base/ns";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
-import { goto, gotoPipeline, selected, shiftOf, tab } from "../model/session";
+import { gotoPipeline, tab } from "../model/session";
+import { showWhole } from "../model/timeline";
 import { t } from "../words";
 import { nsReader, reader } from "./data";
 import { shortName } from "./findings_model";
+import { showWork } from "./pipeline_jump";
 import { readyRank } from "./ready_rank";
 import { stepInPipeline, stepInTimeline } from "./where_travel";
 
@@ -20,6 +24,7 @@ interface Place {
   /** Since the epoch; null: of the whole step, or of all of them. */
   at: bigint | null;
   dur: number;
+  name: string;
   /** On its button, and whole. */
   text: string;
   /** Behind it, never cut. */
@@ -57,6 +62,7 @@ function placesOf(evidence: Table, finding: number): Place[] {
         step: step(row) === null ? null : String(step(row)),
         at: time(row) === null ? null : BigInt(time(row)!),
         dur: dur(row) ?? 0,
+        name: called,
         text: textOf(shortName(called, MOST_NAME)),
         took,
         full: textOf(called) + took,
@@ -68,26 +74,46 @@ function placesOf(evidence: Table, finding: number): Place[] {
 const titleOf = (place: Place): string =>
   place.note === "" ? place.full : `${place.full}\n${place.note}`;
 
+/** The slice of an event, also of one that is but a part of it: a wait lies in the operator that waited. null: none has that name, as of a
+ * gap. Times of the rank. */
+async function sliceOf({ key, name }: Place, start: Ns, end: Ns): Promise<Ref | null> {
+  const exact = await get<{ ref: Ref | null }>("slice_at", { rank: key, start, end });
+  if (exact.ref?.name === name) {
+    return exact.ref;
+  }
+  const named = { q: name, case: 1, ranks: key, rank: key, time: end, dir: "previous" };
+  const { ref } = await get<{ ref: Ref | null }>("search/step", named);
+  return ref?.name === name && ref.start + ref.dur > start ? ref : null;
+}
+
+/** A sum has no place of its own: it is a mean over steps, and the middle one of them by length is like it. */
+async function stepOf({ key, step }: Place): Promise<string | null> {
+  const byLength = [...((await readyRank(key)).steps ?? [])].sort(
+    (a, b) => a[2] - a[1] - (b[2] - b[1]),
+  );
+  const usual = byLength[(byLength.length - 1) >> 1];
+  return step ?? (usual === undefined ? null : String(usual[0]));
+}
+
 async function showPlace(place: Place, isPipeline: boolean): Promise<void> {
   const { at } = place;
-  if (at === null) {
-    await (isPipeline
-      ? stepInPipeline(place.rank, place.step)
-      : stepInTimeline(place.key, place.step));
-    return;
-  }
   try {
+    if (at === null) {
+      await (isPipeline
+        ? stepInPipeline(place.rank, place.step)
+        : stepInTimeline(place.key, await stepOf(place)));
+      return;
+    }
     const rank = await readyRank(place.key);
     const from = Number(at - BigInt(rank.origin_ns!));
+    const to = from + place.dur;
     if (isPipeline) {
-      gotoPipeline.set({ rank: place.key, from, to: from + place.dur, isHost: null });
+      gotoPipeline.set({ rank: place.key, from, to, isHost: null });
       tab.set("pipeline");
       return;
     }
-    const shift = shiftOf(rank);
-    selected.set(null); // of what was looked at before
-    goto.set({ span: { from: from + shift, to: from + place.dur + shift }, rank: place.key });
-    tab.set("timeline");
+    const ref = await sliceOf(place, from, to);
+    await (ref === null ? showWork(rank, from, to) : showWhole(ref));
   } catch (error) {
     fail(error);
   }

@@ -8,11 +8,13 @@ import {
   rankOf,
   selected,
   shiftOf,
-  show,
   showStep,
   tab,
+  type Goto,
   type GotoPipeline,
 } from "../model/session";
+import { openPanel, showWhole } from "../model/timeline";
+import { boxDevice } from "../model/working_lanes";
 import { rankNsShift } from "../model/pipeline_rows";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { t } from "../words";
@@ -60,28 +62,44 @@ async function sliceOf(chart: Chart, op: number, rank: string, shift: Ns): Promi
   return null;
 }
 
-/** Shows a span of a rank (rankNs) in the timeline, at the lane where ops of that kind are; one that is a step is framed. */
-export async function showSpan(
-  rank: Rank,
-  start: Ns,
-  end: Ns,
-  wantsTransfers: boolean,
-  isStep = false,
-): Promise<void> {
-  // The time is right even where no lane is.
+/** The lane of a rank where ops of that kind are; without one the time is still right. */
+async function placeOn(rank: Rank, wantsTransfers: boolean): Promise<Pick<Goto, "lane" | "rank">> {
   const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: rank.key }).then(
     ({ nodes }) => laneFor(nodes, wantsTransfers),
     (error: unknown) => (fail(error), null),
   );
+  return { rank: rank.key, ...(lane !== null ? { lane: { rank: rank.key, lane } } : {}) };
+}
+
+/** Shows a span of a rank (rankNs) in the timeline; one that is a step is framed. */
+export async function showSpan(rank: Rank, start: Ns, end: Ns, isStep: boolean): Promise<void> {
+  const at = await placeOn(rank, false);
   const toView = shiftOf(rank);
   const span = { from: start + toView, to: end + toView };
-  const at = { rank: rank.key, ...(lane !== null ? { lane: { rank: rank.key, lane } } : {}) };
   if (isStep) {
     showStep(span, at);
     return;
   }
   selected.set(null); // of what is left
   goto.set({ span, ...at });
+  tab.set("timeline");
+}
+
+/** The same of a span in which no slice is meant: what the device did there is boxed, as from the pipeline's lane of the timeline. */
+export async function showWork(
+  rank: Rank,
+  start: Ns,
+  end: Ns,
+  wantsTransfers = false,
+): Promise<void> {
+  const toView = shiftOf(rank);
+  await boxDevice(rank.key, { from: start + toView, to: end + toView });
+  openPanel("list");
+  selected.set(null); // of what is left
+  goto.set({
+    span: { from: start + toView, to: end + toView },
+    ...(await placeOn(rank, wantsTransfers)),
+  });
   tab.set("timeline");
 }
 
@@ -106,14 +124,14 @@ export async function jump(
     const start = startNs + shift;
     const end = endNs + shift;
     if (ref !== null) {
-      show(ref, {
+      showWhole(ref, {
         from: Math.min(start, ref.start) + toView,
         to: Math.max(end, ref.start + ref.dur) + toView,
       });
       return;
     }
     const transfer = op >= 0 && isTransfer(from.chart.labels[from.chart.label[op]].kind);
-    await showSpan(rank, start, end, transfer);
+    await showWork(rank, start, end, transfer);
   } catch (error) {
     fail(error);
   }

@@ -19,7 +19,6 @@ export async function stepInTimeline(key: string, step: string | null): Promise<
       rank,
       found?.[1] ?? rank.start ?? 0,
       found?.[2] ?? rank.end ?? 0,
-      false,
       found !== undefined,
     );
   } catch (error) {

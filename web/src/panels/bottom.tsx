@@ -14,6 +14,7 @@ import {
   bottomOpen,
   bottomTab,
   eventsOf,
+  openPanel,
   shownEvents,
   type BottomTab,
 } from "../model/timeline";
@@ -39,11 +40,6 @@ const TABS = {
   markers: { word: "bottom.markers", show: () => <Markers /> },
 } satisfies Record<BottomTab, { word: Word; show: () => ComponentChild }>;
 
-function open(name: BottomTab): void {
-  bottomTab.set(name);
-  bottomOpen.set(true);
-}
-
 /** What the user does elsewhere brings the tab that shows it to the front; a closed panel stays closed but for what was asked for
  * by name. */
 function follow(): () => void {
@@ -54,7 +50,7 @@ function follow(): () => void {
     findOpen.listen(() => {
       if (findOpen.get()) {
         findOpen.set(false);
-        open("find");
+        openPanel("find");
       }
     }),
     eventsOf.listen(() => {
@@ -62,7 +58,7 @@ function follow(): () => void {
       if (of !== null) {
         eventsOf.set(null);
         shownEvents.set(of);
-        open("events");
+        openPanel("events");
       }
     }),
   ];
@@ -121,7 +117,7 @@ export function BottomPanel() {
           id: `timeline.panel-${tab}`,
           word: TABS[tab].word,
           keys: [],
-          run: () => open(tab),
+          run: () => openPanel(tab),
         })),
       ]),
     [],
@@ -157,7 +153,7 @@ export function BottomPanel() {
             type="button"
             role="tab"
             aria-selected={tab === name}
-            onClick={() => open(tab)}
+            onClick={() => openPanel(tab)}
           >
             {t(TABS[tab].word)}
             {tab === "find" && found !== null ? ` (${found.total})` : ""}

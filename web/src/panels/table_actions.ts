@@ -3,7 +3,8 @@ import { get } from "../api/client";
 import type { Cell, Ref } from "../api/types";
 import { grouped } from "../base/format";
 import { fail, notify } from "../model/notices";
-import { rankOf, ranks, shiftOf, show } from "../model/session";
+import { rankOf, ranks, show } from "../model/session";
+import { showWhole } from "../model/timeline";
 import { t } from "../words";
 import { tabbedOf, type Column } from "./table_model";
 import type { TableRow } from "./table_options";
@@ -11,7 +12,7 @@ import type { TableRow } from "./table_options";
 /** Most rows that go to the clipboard. */
 export const MAX_COPIED = 20_000;
 
-/** Leads to the slice of a row, `isWhole`: with the window as long as it needs. `rank` of a row may be its key or its number. */
+/** Leads to the slice of a row, `isWhole`: from afar (showWhole). `rank` of a row may be its key or its number. */
 export async function jumpTo(
   row: TableRow,
   fallback: string | undefined,
@@ -31,8 +32,7 @@ export async function jumpTo(
   if (rank !== undefined) {
     try {
       const ref = await get<Ref>("slice", { rank, slice: Number(slice) });
-      const from = ref.start + shiftOf(rankOf(rank)!);
-      show(ref, isWhole ? { from, to: from + ref.dur } : undefined);
+      (isWhole ? showWhole : show)(ref);
     } catch (error) {
       fail(error);
     }

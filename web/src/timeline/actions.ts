@@ -1,6 +1,6 @@
 /** What a user can do in the timeline, for keys and menus alike. */
 import { get } from "../api/client";
-import { RUNS_ON_DEVICE, type Ref } from "../api/types";
+import { RUNS_ON_DEVICE, type Rank, type Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { headId, nodeOfId, rankOfId, type Item } from "../model/lanes";
 import { laneShift } from "../model/rank_lanes";
@@ -166,11 +166,27 @@ export class Actions {
     }
   }
 
-  /** The op of a slice in the pipeline chart. Tiles do not say where a slice ran: then the server is asked. */
-  async toPipeline(ref: Ref | null): Promise<void> {
-    if (ref === null) {
-      return;
+  /** To the pipeline chart: to what is selected, else to the time of the box on its rank. */
+  toPipeline(): void {
+    const ref = selected.get();
+    const boxed = box.get();
+    const of = rankOf(boxed?.lanes?.[0]?.rank ?? this.timeline.ranksOnScreen()[0]?.key ?? "");
+    if (ref !== null) {
+      void this.sliceToPipeline(ref);
+    } else if (boxed !== null && of !== undefined) {
+      this.spanToPipeline(of, boxed);
     }
+  }
+
+  /** Times of the view. */
+  spanToPipeline(rank: Rank, { from, to }: { from: Ns; to: Ns }): void {
+    const [start, end] = [from, to].map((ns) => Math.round(ns - shiftOf(rank)));
+    gotoPipeline.set({ rank: rank.key, from: start, to: end, isHost: null });
+    tab.set("pipeline");
+  }
+
+  /** The op of a slice in the pipeline chart. Tiles do not say where a slice ran: then the server is asked. */
+  async sliceToPipeline(ref: Ref): Promise<void> {
     const known = ref.kind !== "" ? ref : await this.timeline.select(ref.rank, ref.slice);
     if (known !== null) {
       gotoPipeline.set({

@@ -136,8 +136,9 @@ export function timelineCommands(actions: Actions): Command[] {
       id: "timeline.to-pipeline",
       word: "timeline.to-pipeline",
       keys: ["Shift+P"],
-      run: () => void actions.toPipeline(selected.get()),
-      ...ofSlice,
+      run: () => actions.toPipeline(),
+      isOff: () => selected.get() === null && box.get() === null,
+      needs: "palette.needs-span",
     },
     {
       id: "timeline.save-trace",

@@ -1,11 +1,9 @@
 /** What the timeline draws from: tiles, coverage, counters and names, and how a window of a lane is put together of tiles
  * that are there: its own level where possible, else a coarser or finer one until that comes. */
-import type { LaneNode } from "../api/types";
-import { LOOK_FREE } from "./palette";
 import { Names } from "../model/names";
 import type { Ns } from "../base/ns";
-import type { RankLanes } from "../model/rank_lanes";
 import { lanesOf } from "../model/tree";
+import { workingLanes } from "../model/working_lanes";
 import {
   counterTiles,
   coverageTiles,
@@ -32,39 +30,6 @@ const FINER = 3;
 
 /** Part of the coverage store that stands for a rank, closed or in the minimap. */
 export const RANK_PART = -1;
-
-/** Which lanes the minimap shows: tasks of devices; where none were recorded marks on devices, else communication, else all. */
-export function minimapLanes(key: string): readonly number[] {
-  const lanes = lanesOf(key);
-  return lanes === undefined ? [] : workingLanes(lanes, lanes.lanesBelow(-1));
-}
-
-/** Of some lanes those that say best when a device works: no marks around what it waited for, and none of the communication that
- * it waited in, where its tasks were recorded. */
-export function workingLanes(lanes: RankLanes, all: readonly number[]): readonly number[] {
-  const nodeOf = (lane: number): LaneNode => lanes.nodes[lanes.nodeOfLane(lane)];
-  const tests: ((node: LaneNode) => boolean)[] = [
-    (node) => node.kind === "device",
-    (node) => node.kind === "marks" && node.device >= 0,
-    (node) => node.kind === "comm",
-    (node) => node.kind !== "overlap",
-    (node) => node.look !== LOOK_FREE,
-  ];
-  for (const test of tests) {
-    const found = all.filter((lane) => test(nodeOf(lane)));
-    if (found.length > 0) {
-      return found;
-    }
-  }
-  return all;
-}
-
-/** What the device did: its tasks, and the operators of communication where they are apart from those. */
-export function deviceLanes(key: string): number[] {
-  const lanes = lanesOf(key);
-  const isComm = (lane: number): boolean => lanes?.nodes[lanes.nodeOfLane(lane)].kind === "comm";
-  return [...new Set([...minimapLanes(key), ...(lanes?.lanesBelow(-1).filter(isComm) ?? [])])];
-}
 
 /** Which lanes a closed row stands for: what works, not what waits or is worked out of the others. */
 function coveredLanes(key: string, part: number): number[] {

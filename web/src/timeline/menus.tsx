@@ -4,17 +4,7 @@ import type { Link, Slice } from "../api/types";
 import { get } from "../api/client";
 import { duration } from "../base/time";
 import type { Item } from "../model/lanes";
-import {
-  analysisSpan,
-  box,
-  boxLocked,
-  gotoPipeline,
-  loadAll,
-  selected,
-  shiftOf,
-  show,
-  tab,
-} from "../model/session";
+import { analysisSpan, box, boxLocked, loadAll, selected, show, tab } from "../model/session";
 import {
   addMarker,
   baseSlice,
@@ -124,7 +114,7 @@ function sliceLines(actions: Actions, hit: SliceHit, full: Slice | null): Line[]
     { text: t("timeline.events"), run: () => eventsOf.set({ rank: ref.rank, lanes: [ref.lane] }) },
     {
       text: t("timeline.to-pipeline"),
-      run: () => void actions.toPipeline(ref),
+      run: () => void actions.sliceToPipeline(ref),
     },
     "line",
     { text: t("timeline.base"), run: () => baseSlice.set(ref) },
@@ -213,9 +203,7 @@ function plotLines(actions: Actions, at: number, rank: string | null): Line[] {
       run: () => {
         const of = actions.timeline.ranksOnScreen().find((r) => r.key === rank);
         if (of !== undefined) {
-          const ns = Math.round(at - shiftOf(of));
-          gotoPipeline.set({ rank: of.key, from: ns, to: ns, isHost: null });
-          tab.set("pipeline");
+          actions.spanToPipeline(of, { from: at, to: at });
         }
       },
     },

@@ -6,7 +6,6 @@ import { mix, pixel, textOn, type ViewerTheme } from "../base/theme";
 
 export const N_LOOKS = 18;
 export const LOOK_COMPUTING = 12;
-export const LOOK_FREE = 15;
 export const LOOK_SYNC = 16;
 export const LOOK_INSTANT = 17;
 

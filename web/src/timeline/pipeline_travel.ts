@@ -2,9 +2,8 @@
 import { get } from "../api/client";
 import type { Ref } from "../api/types";
 import { fail } from "../model/notices";
-import { box, boxLocked, goto } from "../model/session";
-import { wantLanes } from "../model/tree";
-import { deviceLanes } from "./data";
+import { goto } from "../model/session";
+import { boxDevice } from "../model/working_lanes";
 import type { PipelineHit } from "./pipeline_lane";
 import type { Timeline } from "./timeline";
 
@@ -30,9 +29,5 @@ export async function takeBlock(timeline: Timeline, hit: PipelineHit): Promise<v
     fail(error);
     return;
   }
-  await wantLanes(rank.key);
-  const lanes = deviceLanes(rank.key).map((lane) => ({ rank: rank.key, lane, rows: null }));
-  if (!boxLocked.get()) {
-    box.set({ from, to, lanes: lanes.length > 0 ? lanes : null });
-  }
+  await boxDevice(rank.key, { from, to });
 }
