@@ -1,6 +1,6 @@
 /** The page of two sides, each a capture or some of it: what a step lost and where, by name, with the way to both places; rank beside rank in the
  * timeline. The tables are those of `pipescope compare`. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { get, hasNothing } from "../api/client";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
@@ -20,6 +20,7 @@ import {
   NAMES,
   nested,
   notesOf,
+  placesAt,
   ranksBeside,
   slowedRanks,
   slowest,
@@ -28,9 +29,18 @@ import {
 } from "./compare_model";
 import { Pairs, Places } from "./compare_places";
 import { SidePickers, useSides } from "./compare_pickers";
-import { ALL, isOneRank, isSame, MOST_UNASKED, paramsOf, type Sides } from "./compare_sides";
+import {
+  ALL,
+  isOneRank,
+  isSame,
+  MOST_UNASKED,
+  paramsOf,
+  ranksOf,
+  type Sides,
+} from "./compare_sides";
 import { compare, comparing, part } from "./compare_state";
 import { useReply, wholeTable } from "./data";
+import { useAsked } from "./ready_rank";
 
 const MOST_SLOWER = 10;
 const MOST_PARTS = 18;
@@ -38,10 +48,12 @@ const MOST_NAMED = 6;
 
 export function ComparePage() {
   const all = useAtom(ranks);
-  const [wanted, setWanted] = useState(ranks.get().length <= MOST_UNASKED);
   useEffect(() => registerUrl(part), []);
   const { sides, proposal, isKnown } = useSides();
-  const isFew = isOneRank(sides.now) && isOneRank(sides.base);
+  const { isAsked, unread, ask } = useAsked(
+    MOST_UNASKED,
+    all.filter((r) => [sides.now, sides.base].some((side) => ranksOf([r], side).length > 0)),
+  );
   return (
     <main class="page">
       <SidePickers sides={sides} proposal={proposal} />
@@ -51,10 +63,10 @@ export function ComparePage() {
         <Empty title={t("compare.same")}>
           <p class="quiet">{t("compare.same-how")}</p>
         </Empty>
-      ) : !wanted && !isFew ? (
+      ) : !isAsked ? (
         <div class="controls-row">
-          <span>{t("whatif.many", all.length)}</span>
-          <button type="button" onClick={() => setWanted(true)}>
+          <span>{t("whatif.many", unread)}</span>
+          <button type="button" onClick={ask}>
             {t("findings.work-out")}
           </button>
         </div>
@@ -183,6 +195,7 @@ function Tables({ tables, sides }: TablesProps) {
               details={[state.detail, baseDetailOf(tables.get(shown)!, state.name, state.detail)]}
               sides={sides}
               stages={stageOf}
+              of={placesAt(state.rank, stages, stageOf)}
             />
           )}
         </>

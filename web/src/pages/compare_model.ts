@@ -241,6 +241,30 @@ export function stagesOf(overview: Table | null): ReadonlyMap<number, number> {
   return new Set(places.map(([, own]) => own)).size > 1 ? new Map(places) : new Map();
 }
 
+/** Which ranks the slices below a name are of. */
+export type PlacesAt = { rank: number } | { stage: number; ranks: readonly number[] } | null;
+
+/** The rank that is chosen, else those of the stage that lost most; null: all, where no stage lost any. */
+export function placesAt(
+  chosen: string,
+  stages: Table | undefined,
+  stageOf: ReadonlyMap<number, number>,
+): PlacesAt {
+  if (chosen !== "") {
+    return { rank: Number(chosen) };
+  }
+  if (stages === undefined) {
+    return null;
+  }
+  const [stage, lost] = [reader(stages, "stage"), nsReader(stages, "lost")];
+  const worst = stages.rows.reduce<{ stage: number; lost: number } | null>((most, row) => {
+    const own = lost(row) ?? 0;
+    return own > (most?.lost ?? 0) ? { stage: Number(stage(row)), lost: own } : most;
+  }, null);
+  const own = [...stageOf].filter(([, s]) => s === worst?.stage).map(([rank]) => rank);
+  return worst === null || own.length === 0 ? null : { stage: worst.stage, ranks: own };
+}
+
 /** Ranks of the same number in both captures. */
 export function pairsOf(
   ranks: readonly Rank[],

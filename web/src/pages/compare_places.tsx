@@ -13,7 +13,7 @@ import { DataTable } from "../panels/table";
 import { jumpTo } from "../panels/table_actions";
 import type { TableJump } from "../panels/table_options";
 import { rankWord, t } from "../words";
-import { pairsOf, slicesOf, type Named } from "./compare_model";
+import { pairsOf, slicesOf, type Named, type PlacesAt } from "./compare_model";
 import { isOneRank, isOneStep, ranksOf, type Side, type Sides } from "./compare_sides";
 import { compare, comparing } from "./compare_state";
 import { cluster } from "./job_state";
@@ -27,9 +27,10 @@ interface PlacesProps {
   details: readonly [now: string, base: string];
   sides: Sides;
   stages: ReadonlyMap<number, number>;
+  of: PlacesAt;
 }
 
-export function Places({ table, name, details, sides, stages }: PlacesProps) {
+export function Places({ table, name, details, sides, stages, of }: PlacesProps) {
   const known = useAtom(ranks);
   const at = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState<Readonly<Record<string, Table>>>({});
@@ -41,13 +42,21 @@ export function Places({ table, name, details, sides, stages }: PlacesProps) {
     return stage === undefined ? own : `${own}, ${t("where.stage", stage)}`;
   };
   const halves = [sides.now, sides.base].map((side: Side, i) => {
-    const own = ranksOf(known, side);
+    const all = ranksOf(known, side);
+    const wanted = of === null || isOneRank(side) ? all : all.filter((r) => isAt(of, r.rank));
+    const own = wanted.length > 0 ? wanted : all;
     const ready = own.filter((r) => r.state === "ready").map((r) => r.key);
     const asked = slicesOf(table, name, details[i]);
     const ofStep = isOneStep(side) ? { step_id: side.step } : {};
     const params = asked === null ? null : { ...asked, ...ofStep, ranks: ready.join(",") };
     return { own, isAny: ready.length > 0, params, key: JSON.stringify([i, params]) };
   });
+  const where =
+    of === null || isOneRank(sides.now) || isOneRank(sides.base)
+      ? ""
+      : "rank" in of
+        ? rankText(String(of.rank))
+        : t("where.stage", of.stage);
   // Numbers of both are read against one another: what came first of each says in which units.
   const [one, other] = halves.map(({ key }) => first[key]);
   const alike = useMemo(
@@ -71,7 +80,9 @@ export function Places({ table, name, details, sides, stages }: PlacesProps) {
               alike={alike}
               jump={TO_SLICE}
               onTable={(came) => setFirst((all) => ({ [key]: came, ...all }))}
-              title={t(i === 0 ? "compare.places-new" : "compare.places-base", name)}
+              title={[where, t(i === 0 ? "compare.places-new" : "compare.places-base", name)]
+                .filter((part) => part !== "")
+                .join(" \u00b7 ")}
               maxRows={8}
               rankText={rankText}
               hidden={["name"]}
@@ -90,6 +101,9 @@ const TO_SLICE: TableJump = {
   to: (row) => void jumpTo(row, undefined, true),
 };
 
+const isAt = (of: NonNullable<PlacesAt>, rank: number): boolean =>
+  "rank" in of ? of.rank === rank : of.ranks.includes(rank);
+
 /** How many ranks of a capture are not looked at, and the way to read them. */
 function Unread({ own }: { own: readonly Rank[] }) {
   const unread = own.filter((r) => r.state !== "ready");
@@ -97,11 +111,11 @@ function Unread({ own }: { own: readonly Rank[] }) {
   return unread.length === 0 ? null : (
     <p class="quiet card-note">
       {unread.length === own.length
-        ? t("compare.not-read")
+        ? t("frame.waiting", unread.length)
         : t("compare.partly-read", unread.length, own.length)}{" "}
       {waiting.length > 0 && (
         <button type="button" onClick={() => void load(waiting).catch(fail)}>
-          {t("frame.load-all")}
+          {t(waiting.length === 1 ? "frame.load" : "frame.load-all")}
         </button>
       )}
     </p>

@@ -10,6 +10,7 @@ import { language, spoken, t } from "../words";
 import { MOST_UNASKED, nsReader, reader, useReply, wholeTable } from "./data";
 import { Evidence } from "./evidence";
 import { leadOf } from "./findings_model";
+import { useAsked } from "./ready_rank";
 
 const MOST_SHOWN = 6;
 
@@ -44,29 +45,28 @@ export function Findings({
   title: string;
 }) {
   const speaks = useAtom(language);
-  const many = useAtom(ranks).length > MOST_UNASKED;
-  const [wanted, setWanted] = useState(!many);
+  const { isAsked, ask } = useAsked(MOST_UNASKED, useAtom(ranks));
   const [all, setAll] = useState(false);
   const reply = useReply(
     `${view} ${speaks}`,
-    wanted ? (signal) => wholeTable("view", { name: view, ...spoken() }, null, signal) : null,
+    isAsked ? (signal) => wholeTable("view", { name: view, ...spoken() }, null, signal) : null,
   );
   const said = useReply(
     `verdict ${verdict ?? ""} ${speaks}`,
-    wanted && verdict !== undefined ? (signal) => firstText(verdict, signal) : null,
+    isAsked && verdict !== undefined ? (signal) => firstText(verdict, signal) : null,
   );
   const evidence = useReply(
     `cluster_evidence ${speaks}`,
-    wanted
+    isAsked
       ? (signal) => wholeTable("view", { name: "cluster_evidence", ...spoken() }, null, signal)
       : null,
   );
-  if (!wanted) {
+  if (!isAsked) {
     return (
       <section class="card">
         <div class="controls-row">
           <h3>{title}</h3>
-          <button type="button" onClick={() => setWanted(true)}>
+          <button type="button" onClick={ask}>
             {t("findings.work-out")}
           </button>
         </div>

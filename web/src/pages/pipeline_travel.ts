@@ -60,8 +60,10 @@ export function goBack(view: ChartView): void {
   requestAnimationFrame(() => {
     // Outside of all ops a time of the device still has a gap; one of the host has no place in the chart.
     const isApart = place.isHost === true && now.chart.hostStart !== null;
-    const gap = isApart ? null : view.find(place.rankRow, (place.from + place.to) / 2);
-    const target = op >= 0 ? view.findOp(op) : gap;
+    const there = isApart ? null : view.find(place.rankRow, (place.from + place.to) / 2);
+    // A receive may last as long as the gap that it is waited for in.
+    const gap = view.findGap(place.rankRow, place.from, place.to);
+    const target = gap ?? (op >= 0 ? view.findOp(op) : there);
     const found = target === null ? null : view.placeOf(target);
     view.show(place.rankRow, found?.startNs ?? place.from, found?.endNs ?? place.to);
     view.pin(target);

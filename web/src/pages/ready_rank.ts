@@ -1,4 +1,5 @@
-/** Ranks that a page leads to and that may not have been read yet. */
+/** Ranks that a page leads to or is about, and that may not have been read yet. */
+import { useEffect, useState } from "preact/hooks";
 import type { Rank } from "../api/types";
 import { lowerUnless, notify } from "../model/notices";
 import { load, rankOf, ranks } from "../model/session";
@@ -26,4 +27,21 @@ export function readyRank(key: string): Promise<Rank> {
     void load([key]).catch(give);
     const stop = ranks.listen(() => check() && stop());
   });
+}
+
+/** Whether what goes through ranks is worked out: when asked for where more than `most` of them are not read, and from then on. */
+export function useAsked(
+  most: number,
+  of: readonly Rank[],
+): { isAsked: boolean; unread: number; ask: () => void } {
+  const unread = of.filter((r) => r.state !== "ready").length;
+  const isFew = unread <= most;
+  const [wanted, setWanted] = useState(isFew);
+  const ask = (): void => setWanted(true);
+  useEffect(() => {
+    if (isFew) {
+      ask();
+    }
+  }, [isFew]);
+  return { isAsked: wanted || isFew, unread, ask };
 }

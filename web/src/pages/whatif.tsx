@@ -1,6 +1,6 @@
 /** The What-if page: what makes the steps of the job slower than they could be, what they would take without it, and which
  * split of layers its stages ask for. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { get, hasNothing } from "../api/client";
 import { useAtom } from "../base/atom";
 import { duration, fixed } from "../base/time";
@@ -19,6 +19,7 @@ import { WorkerMap } from "./whatif_map";
 import { causesOf, firstRow, stepsOf, tableOf, type Cause, type Tables } from "./whatif_model";
 import { Plan } from "./whatif_plan";
 import { Questions } from "./whatif_questions";
+import { useAsked } from "./ready_rank";
 import { NOTHING, part, question } from "./whatif_state";
 import "./whatif.css";
 
@@ -31,12 +32,12 @@ export function WhatIfPage() {
   const overrides = useAtom(job);
   const known = useAtom(session);
   const speaks = useAtom(language);
-  const [wanted, setWanted] = useState(ranks.get().length <= MOST_UNASKED);
+  const { isAsked, unread, ask } = useAsked(MOST_UNASKED, useAtom(ranks));
   useEffect(() => registerUrl(part), []);
   const params = { cluster: of, ...jobParams(), ...spoken() };
   const reply = useReply(
     JSON.stringify([of, overrides, speaks]),
-    wanted ? (signal) => get<Tables>("whatif", params, signal) : null,
+    isAsked ? (signal) => get<Tables>("whatif", params, signal) : null,
   );
   const choices = openCaptures(known);
   return (
@@ -55,10 +56,10 @@ export function WhatIfPage() {
           />
         </div>
       )}
-      {!wanted ? (
+      {!isAsked ? (
         <div class="controls-row">
-          <span>{t("whatif.many", ranks.get().length)}</span>
-          <button type="button" onClick={() => setWanted(true)}>
+          <span>{t("whatif.many", unread)}</span>
+          <button type="button" onClick={ask}>
             {t("findings.work-out")}
           </button>
         </div>

@@ -36,6 +36,7 @@ import {
   targetAfter,
   targetAt,
   targetOf,
+  targetOfGap,
   targetOfOp,
   targetOnPath,
   type Place,
@@ -234,6 +235,10 @@ export class ChartView {
 
   find(rankRow: number, ns: number): Target | null {
     return targetOf(this.view, rankRow, ns);
+  }
+
+  findGap(rankRow: number, from: number, to: number): Target | null {
+    return targetOfGap(this.view, rankRow, from, to);
   }
 
   findOp(op: number): Target | null {

@@ -104,6 +104,28 @@ export function targetOf(view: View, rankRow: number, ns: number): Target | null
   return null;
 }
 
+/** Clocks of a rank and of the chart are told to a few ns by one another. */
+const SAME_NS = 10;
+
+/** The gap of a rank, or the work in no op, from exactly one time to another; null: there is none. */
+export function targetOfGap(view: View, rankRow: number, from: number, to: number): Target | null {
+  const row = view.rows.findIndex((r) => r.rankRow === rankRow);
+  const [start, end] = [from - view.originNs, to - view.originNs];
+  for (const lane of ["bubbles", "others"] as const) {
+    const of = row < 0 ? null : view.rows[row][lane];
+    const index = of === null ? -1 : hit(of, (start + end) / 2, 0);
+    if (
+      of !== null &&
+      index >= 0 &&
+      Math.abs(of.start[index] - start) <= SAME_NS &&
+      Math.abs(of.end[index] - end) <= SAME_NS
+    ) {
+      return { row, lane, index };
+    }
+  }
+  return null;
+}
+
 /** An op of the chart; null when it is not shown. */
 export function targetOfOp(view: View, op: number): Target | null {
   for (const [row, lanes] of view.rows.entries()) {
