@@ -75,7 +75,7 @@ async function findings({ page }, { cli }) {
     return [
       {
         what: `finding ${i + 1}`,
-        text: lead.startsWith(finding.title) ? finding.title : lead,
+        text: lead.startsWith(`${i + 1}. ${finding.title}`) ? finding.title : lead,
         value: finding.title,
       },
       ...(known === null && gain === null

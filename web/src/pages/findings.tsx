@@ -106,7 +106,7 @@ export function Findings({
         {data.rows.slice(0, MOST_SHOWN).map((row) => (
           <li class={`finding ${String(severity(row))}`}>
             <p>
-              <b>{name(row)}</b>
+              <b>{t("findings.nth", Number(number(row)), String(name(row)))}</b>
               {gain(row) !== null && (
                 <span class="quiet">
                   {" "}
@@ -147,7 +147,6 @@ export function Findings({
           params={{ name: view, ...spoken() }}
           title=""
           maxRows={12}
-          hidden={["finding"]}
         />
       )}
     </section>
