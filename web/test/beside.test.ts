@@ -156,15 +156,30 @@ void test("the partner of a rank, while its capture is open", () => {
   assert.equal(rankBeside(3), null);
 });
 
+const opsTable = (...rows: [step: string, rank: number, op: string, group: string][]): Table => ({
+  ...table(rows),
+  columns: (["step", "rank_id", "hccl_op_name", "group_name"] as const).map((name) => [
+    name,
+    "text",
+    "",
+    false,
+  ]),
+});
+
 void test("the same choice in another capture", () => {
   const group = (name: string, text: string) => ({ name, text, isP2p: false });
+  const here = {
+    table: opsTable(["4", 0, "x", "h1"], ["3", 0, "x", "own"]),
+    steps: ["3", "4"],
+    groups: [group("h1", "dp 0,1"), group("own", "own")],
+  };
   const there = {
+    table: opsTable(["8", 0, "x", "h2"], ["7", 0, "x", "own"]),
     steps: ["7", "8"],
     groups: [group("h2", "dp 0,1"), group("own", "own")],
-    ops: ["x", TOTAL],
   };
   const found = (choice: { step: string; group: string; op: string }) =>
-    choiceBeside(choice, ["3", "4"], [group("h1", "dp 0,1"), group("own", "own")], there);
+    choiceBeside(choice, here, there);
   assert.deepEqual(found({ step: "4", group: "h1", op: "x" }), {
     step: "8",
     group: "h2",
@@ -178,11 +193,15 @@ void test("the same choice in another capture", () => {
 });
 
 void test("operators that are numbered anew stand beside those of their type", () => {
-  const there = { steps: [], groups: [], ops: ["hcom_allReduce__999_0_1"] };
-  const found = (op: string) => choiceBeside({ step: "", group: "", op }, [], [], there).op;
+  const [same, taken, gone] = [999, 875, 860].map((n) => `hcom_allReduce__${n}_0_1`);
+  const of = (rows: Table) => ({ table: rows, steps: [], groups: [] });
+  const here = of(opsTable(["1", 0, same, "g"], ["1", 0, taken, "g"], ["1", 0, gone, "g"]));
+  const there = of(opsTable(["1", 0, same, "g"], ["1", 0, taken, "g"], ["1", 1, taken, "g"]));
+  const found = (op: string) => choiceBeside({ step: "", group: "", op }, here, there).op;
   assert.equal(found(TOTAL), TOTAL);
-  assert.equal(found("hcom_allReduce__999_0_1"), "hcom_allReduce__999_0_1");
-  assert.equal(chosenType(found("hcom_allReduce__860_3_1")), "allreduce");
+  assert.equal(found(same), same);
+  assert.equal(chosenType(found(gone)), "allreduce");
+  assert.equal(chosenType(found(taken)), "allreduce", "other ranks have what is called so there");
   const row = (op: string, elapsed: number): TimeRow => ({
     ...{ step: "1", rank: 0, op, group: "g", start_ns: 0, elapsed },
     ...{ transit: 0, wait: 0, sync: 0, idle: 0, isSplit: false, hasWait: false, hasSync: false },

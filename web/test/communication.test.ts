@@ -46,6 +46,11 @@ test("links to places whose rank is not known stand behind the ranks of the matr
     { step: "", group: "", op: "total" },
     false,
   );
+  assert.equal(
+    pairs[0].example,
+    "total",
+    "the one that is chosen, where no name of a sample is kept",
+  );
   assert.deepEqual(strangers, [
     { group: "dp", place: 2 },
     { group: "tp", place: 2 },
@@ -200,4 +205,9 @@ test("of very many options those with all words of what is typed are offered, th
   );
   assert.equal(offered(all, "hcom_send__6999 of pp", 2)[0][0], "op6999");
   assert.deepEqual(offered(all, "recv", 200), []);
+  const three = ["all of type send", "hcom_send__1", "send"].map((n) => [n, n] as const);
+  assert.deepEqual(
+    offered(three, "SEND", 9).map(([name]) => name),
+    ["send", "all of type send", "hcom_send__1"],
+  );
 });

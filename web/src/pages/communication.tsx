@@ -132,7 +132,10 @@ function useTables(): Found {
 }
 
 /** The baseline's tables of the view that is shown, and what of them is the same choice; null: nothing is compared. */
-function useBeside({ mapping }: Found, { steps, groups, choice }: Choices): Beside | null {
+function useBeside(
+  { table: own, mapping }: Found,
+  { steps, groups, choice }: Choices,
+): Beside | null {
   const { view } = useAtom(state);
   const base = useBaseline(firstCapture(useAtom(session)));
   const { data } = useReply(
@@ -148,15 +151,15 @@ function useBeside({ mapping }: Found, { steps, groups, choice }: Choices): Besi
   const isThere = data !== null && data.of === `${view} ${base}`;
   return useMemo(() => {
     const table = isThere ? data.tables.main : null;
-    if (table === null) {
+    if (table === null || own === null) {
       return null;
     }
     const there = {
+      table,
       steps: choicesOf(table, "step"),
       groups: groupsOf(data!.mapping, choicesOf(table, "group name")),
-      ops: choicesOf(table, "hccl op name"),
     };
-    const same = choiceBeside(choice, steps, groups, there);
+    const same = choiceBeside(choice, { table: own, steps, groups }, there);
     return {
       table,
       more: data!.tables.more,
@@ -164,7 +167,7 @@ function useBeside({ mapping }: Found, { steps, groups, choice }: Choices): Besi
       lacks: lacking(same, there),
       names: namesHere(groups, there.groups),
     };
-  }, [data, isThere, mapping, choice.step, choice.group, choice.op]);
+  }, [data, isThere, own, mapping, choice.step, choice.group, choice.op]);
 }
 
 const groupMapping = (cluster: number, signal: AbortSignal): Promise<Table | null> =>
@@ -250,6 +253,7 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
             label={t("comm.operator")}
             value={choice.op}
             options={ops.map((o) => [o, opText(o)] as const)}
+            {...(now.view === "matrix" ? { title: t("comm.link-samples") } : {})}
             onChange={(op) => change({ op })}
           />
         </>

@@ -153,6 +153,7 @@ export function Matrix(p: MatrixProps) {
               title: t("comm.links"),
               urlKey: "links",
               maxRows: Math.max(12, Math.floor(side / ROW_PX)),
+              sort: { column: "bandwidth", desc: false },
               bars: { bandwidth: "--communication" },
               isMarked: (row) => marked === keyOf(row.get("source"), row.get("destination")),
               onRow: (row) => setMarked(keyOf(row.get("source"), row.get("destination"))),

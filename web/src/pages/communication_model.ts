@@ -238,7 +238,7 @@ export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pa
       source: row.source,
       destination: row.destination,
       transport: [],
-      example: row.example,
+      example: row.example !== "" || row.op === TOTAL ? row.example : row.op,
       size: 0,
       time_ns: 0,
       bandwidth: 0,
@@ -450,27 +450,45 @@ export function withNames(table: Table, names: ReadonlyMap<string, string>): Tab
   return { ...table, rows };
 }
 
+/** The ranks that have an operator of the choice; of a table of links, which tells of no single operators, whether there is any. */
+function ranksWith(table: Table, choice: Choice): ReadonlySet<string> {
+  const [step, op, group, rank] = [
+    reader(table, "step"),
+    reader(table, "hccl op name"),
+    reader(table, "group name"),
+    reader(table, "rank id", "rank"),
+  ];
+  const isOwn = (row: Cell[]): boolean =>
+    isChosen({ step: text(step(row)), group: text(group(row)), op: text(op(row)) }, choice);
+  return new Set(table.rows.filter(isOwn).map((row) => text(rank(row))));
+}
+
+/** A capture in which a choice is made. */
+interface ChosenIn {
+  table: Table;
+  steps: readonly string[];
+  groups: readonly GroupName[];
+}
+
 /** What stands for the choice in another capture: the step of the same place, the communicator of the same purpose and ranks, else of
- * the same name; the operator by its name, else all of its type (operators are numbered anew in each capture). What it has not is named
- * as it is here, and found nothing. */
-export function choiceBeside(
-  choice: Choice,
-  steps: readonly string[],
-  groups: readonly GroupName[],
-  there: { steps: readonly string[]; groups: readonly GroupName[]; ops: readonly string[] },
-): Choice {
+ * the same name; the operator by its name where the same ranks have it in both, else all of its type: operators are numbered anew in
+ * each capture, and the same number may be another operator's. What it has not is named as it is here, and found nothing. */
+export function choiceBeside(choice: Choice, here: ChosenIn, there: ChosenIn): Choice {
   const group = groupBeside(
-    groups.find((g) => g.name === choice.group),
+    here.groups.find((g) => g.name === choice.group),
     there.groups,
   );
-  return {
-    step: choice.step === "" ? "" : (there.steps[steps.indexOf(choice.step)] ?? choice.step),
+  const same = {
+    step: choice.step === "" ? "" : (there.steps[here.steps.indexOf(choice.step)] ?? choice.step),
     group: choice.group === "" ? "" : (group?.name ?? choice.group),
-    op:
-      choice.op === TOTAL || chosenType(choice.op) !== null || there.ops.includes(choice.op)
-        ? choice.op
-        : ofType(typeOf(choice.op)),
+    op: choice.op,
   };
+  if (choice.op === TOTAL || chosenType(choice.op) !== null) {
+    return same;
+  }
+  const [own, others] = [ranksWith(here.table, choice), ranksWith(there.table, same)];
+  const isOne = own.size === others.size && [...own].every((rank) => others.has(rank));
+  return isOne ? same : { ...same, op: ofType(typeOf(choice.op)) };
 }
 
 /** What of the choice another capture has nothing for. */

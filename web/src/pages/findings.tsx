@@ -141,14 +141,7 @@ export function Findings({
           </button>
         </p>
       )}
-      {all && (
-        <DataTable
-          path="view"
-          params={{ name: view, ...spoken() }}
-          title=""
-          maxRows={12}
-        />
-      )}
+      {all && <DataTable path="view" params={{ name: view, ...spoken() }} title="" maxRows={12} />}
     </section>
   );
 }
