@@ -127,6 +127,11 @@ static void test_longest_pipeline_first(void **context) {
     assert_non_null(strstr(ps_buf_str(&b), "流水线 2（4 条流水线中最长的一条）"));
     ps_buf_fini(&b);
     ps_chart_free(chart);
+    chart = four_pipelines(0, 130); /* the first is the longest, too */
+    assert_int_equal(ps_write_chart_text(chart, &opts, &b, NULL), PS_OK);
+    assert_non_null(strstr(ps_buf_str(&b), ", pipeline 0, the longest of 4, step 3"));
+    ps_buf_fini(&b);
+    ps_chart_free(chart);
     chart = four_pipelines(2, 104);
     assert_int_equal(chosen_of(chart, 3, -1), 0);
     ps_chart_free(chart);

@@ -210,17 +210,20 @@ int32_t ps_longest_pipeline(const ps_chart_window *windows, size_t n, int64_t st
                             size_t *n_pipelines) {
     const ps_chart_window *first = NULL;
     const ps_chart_window *longest = NULL;
+    const ps_chart_window *shortest = NULL;
     *n_pipelines = 0;
     for (size_t i = 0; i < n; i++) {
         const ps_chart_window *w = &windows[i];
         if (w->step == step && w->end_ns >= w->start_ns) {
             first = first == NULL ? w : first;
             longest = longest == NULL || window_length(w) > window_length(longest) ? w : longest;
+            shortest = shortest == NULL || window_length(w) < window_length(shortest) ? w : shortest;
             *n_pipelines += 1;
         }
     }
+    const ps_chart_window *beside = longest == first ? shortest : first;
     bool stands_out =
-        longest != NULL && window_length(longest) > window_length(first) * (1 + PS_FOLD_NEAR);
+        longest != NULL && window_length(longest) > window_length(beside) * (1 + PS_FOLD_NEAR);
     return stands_out ? longest->pipeline : -1;
 }
 

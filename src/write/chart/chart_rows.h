@@ -122,7 +122,7 @@ PS_MUST_USE ps_code ps_chart_windows(const ps_chart *chart, ps_chart_window **ou
 void ps_chart_windows_by_step(ps_chart_window *windows, size_t n);
 
 /* The pipeline that makes a step as long as it is: the one that takes longest of those with ops in it. -1 where that is no more than
- * PS_FOLD_NEAR longer than the first of them: they are alike. `windows`: all of that step, by pipeline, and others; *n_pipelines: how many have ops in it. */
+ * PS_FOLD_NEAR longer than the first of them, or, where it is the first, than any: they are alike. `windows`: all of that step, by pipeline, and others; *n_pipelines: how many have ops in it. */
 int32_t ps_longest_pipeline(const ps_chart_window *windows, size_t n, int64_t step,
                             size_t *n_pipelines);
 
