@@ -55,7 +55,7 @@ export function Places({ table, name, details, sides, stages, of }: PlacesProps)
     of === null || isOneRank(sides.now) || isOneRank(sides.base)
       ? ""
       : "rank" in of
-        ? rankText(String(of.rank))
+        ? t("where.rank", of.rank)
         : t("where.stage", of.stage);
   // Numbers of both are read against one another: what came first of each says in which units.
   const [one, other] = halves.map(({ key }) => first[key]);

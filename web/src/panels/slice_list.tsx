@@ -9,7 +9,7 @@ import { duration } from "../base/time";
 import { showCalls } from "../model/calls";
 import { box, boxLocked, ranks, shiftOf, type Box } from "../model/session";
 import { shownLanes } from "../model/shown";
-import { analyse } from "../model/timeline";
+import { analyse, bottomHeight } from "../model/timeline";
 import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
 import { RankGate } from "./rank_gate";
@@ -77,6 +77,17 @@ interface BoxedProps {
   setRank: (key: string) => void;
 }
 
+/** Where the two tables stand under one another the panel grows until both have rows; where there is no more room what was asked for comes
+ * into sight. */
+function makeRoom(tables: HTMLElement): void {
+  const lacks = tables.scrollHeight - tables.clientHeight;
+  if (lacks > 0) {
+    bottomHeight.update((now) => Math.max(now, Math.min(now + lacks, innerHeight / 2)));
+  }
+  // Once the panel has its new height.
+  requestAnimationFrame(() => tables.lastElementChild?.scrollIntoView({ block: "nearest" }));
+}
+
 /** What of one rank lies in the box. */
 function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
   const locked = useAtom(boxLocked);
@@ -84,15 +95,17 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
   const [totals, setTotals] = useState<WithTotals["totals"]>(undefined);
   useEffect(() => {
     setName(null);
+    setCame(null);
     setTotals(undefined);
   }, [b]);
-  // Where the two tables stand under one another what was asked for comes into sight.
   const tables = useRef<HTMLDivElement>(null);
+  // Its height is known once rows are there.
+  const [came, setCame] = useState<string | null>(null);
   useEffect(() => {
-    if (name !== null) {
-      tables.current?.lastElementChild?.scrollIntoView({ block: "nearest" });
+    if (came !== null && tables.current !== null) {
+      makeRoom(tables.current);
     }
-  }, [name]);
+  }, [came]);
   const params = askOf(b, rank, lanes);
   return (
     <div class="slice-list">
@@ -146,6 +159,7 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
             path="stats"
             params={{ ...params, name }}
             title={sliceWord(name)}
+            onTable={() => setCame(name)}
             rank={rank.key}
           />
         )}
