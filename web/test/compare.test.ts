@@ -13,6 +13,7 @@ import {
   slowedRanks,
   slicesOf,
   slowest,
+  placesAt,
   stagesOf,
   stepsOf,
 } from "../src/pages/compare_model";
@@ -277,4 +278,33 @@ void test("the base calls a communicator otherwise", () => {
   const notes: Table = { ...table("CompareNotes", [["stages", "Stage 2 lost."]]), columns: [["of", "text", "", false], ["what", "text", "", false]] }; // prettier-ignore
   assert.deepEqual(notesOf(notes), ["Stage 2 lost."]);
   assert.deepEqual(notesOf(undefined), []);
+});
+
+test("slices below a name are of the chosen rank, else of the stage that lost most", () => {
+  const stages: Table = {
+    name: "StageCompare",
+    title: "",
+    columns: [
+      ["stage", "int", "", false],
+      ["lost", "int", "ns", false],
+    ],
+    rows: [
+      [0, -4],
+      [1, 90],
+      [2, 7],
+    ],
+    total: 3,
+    offset: 0,
+  };
+  const stageOf = new Map([
+    [0, 0],
+    [1, 1],
+    [2, 1],
+    [3, 2],
+  ]);
+  assert.deepEqual(placesAt("3", stages, stageOf), { rank: 3 });
+  assert.deepEqual(placesAt("", stages, stageOf), { stage: 1, ranks: [1, 2] });
+  assert.equal(placesAt("", stages, new Map()), null, "nobody knows the stages");
+  assert.equal(placesAt("", { ...stages, rows: [[0, -4]] }, stageOf), null, "none lost any");
+  assert.equal(placesAt("", undefined, stageOf), null);
 });

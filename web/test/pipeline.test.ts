@@ -11,6 +11,7 @@ import {
   targetAfter,
   targetAt,
   targetOf,
+  targetOfGap,
   targetOnPath,
   type Target,
 } from "../src/pipeline/targets";
@@ -426,6 +427,10 @@ test("work in no op is neither busy nor bubble: the parts add up to the step", (
   const view = makeView(chart, null, choice);
   assert.deepEqual(targetOf(view, 0, 50), { row: 0, lane: "others", index: 0 });
   assert.deepEqual(targetOf(view, 0, 60), { row: 0, lane: "bubbles", index: 1 });
+  const { start, end } = view.rows[0].bubbles;
+  const [from, to] = [start[1] + view.originNs, end[1] + view.originNs];
+  assert.deepEqual(targetOfGap(view, 0, from, to + 1), { row: 0, lane: "bubbles", index: 1 });
+  assert.equal(targetOfGap(view, 0, from, to + 100), null, "only a whole gap");
 });
 
 test("ops that overlap have half of the row each, and are found there; small overlaps are differences of clocks", () => {

@@ -194,6 +194,10 @@ const TASKS = {
     assert.ok(rows[1].includes(told.rows[0][0]), "the most expensive name comes first");
     await v.page.locator(".slice-list [role=row][aria-rowindex='2']").first().click();
     await v.rows(".slice-list", 1); // every slice of that name
+    const body = await v.page.locator(".bottom-body").boundingBox();
+    const row = v.page.locator(".slice-list .table").nth(1).locator("[aria-rowindex='2']");
+    const place = await row.boundingBox();
+    assert.ok(place.y + place.height <= body.y + body.height, "its first row is in sight");
     assert.match(
       await v.page.locator(".slice-list .panel-bar").innerText(),
       /slices, .* in sum, .* covered/,
