@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rank, Table } from "../src/api/types";
+import { durations } from "../src/base/time";
 import {
   baseDetailOf,
   headlineOf,
@@ -48,6 +49,11 @@ void test("the step of both", () => {
   assert.equal(headlineWord({ now: 212, base: 152, lost: 60 }), "compare.longer");
   assert.equal(headlineWord({ now: 33e7 + 5, base: 33e7, lost: 5 }), "compare.barely-longer");
   assert.equal(headlineWord({ now: 33e7, base: 33e7, lost: 0 }), "compare.as-long");
+  assert.deepEqual(durations(1_005_140_000, 1_000_000_000), ["1.0051 s", "1.0000 s"]);
+  assert.deepEqual(durations(1_004_900_000, 999_760_000), ["1.0049 s", "0.9998 s"], "in one unit");
+  assert.deepEqual(durations(212e6, 152e6), ["212 ms", "152 ms"]);
+  assert.deepEqual(durations(212, 211), ["212 ns", "211 ns"]);
+  assert.equal(durations(272_090_000, 272_000_000), null);
   assert.equal(headlineOf(table("OverallCompare", [])), null);
   assert.equal(headlineOf(null), null);
 });

@@ -1,5 +1,6 @@
 #include "write/report/comparison.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,20 +30,61 @@ static const ps_table *table_named(const ps_comparison *c, const char *name) {
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-/* Three digits and a unit: "1.52 ms". */
-static void duration_text(int64_t ns, char out[PS_NUMBER_TEXT]) {
-    static const struct {
-        const char *name;
-        int64_t scale;
-    } UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+static const struct {
+    const char *name;
+    int64_t scale;
+} TIME_UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+
+static size_t time_unit_for(int64_t ns) {
     size_t i = 0;
-    while (i < 3 && ns < UNITS[i].scale) {
+    while (i < 3 && ns < TIME_UNITS[i].scale) {
         i++;
     }
-    unsigned decimals = i == 3 ? 0 : ps_decimals_for((double)ns / (double)UNITS[i].scale);
-    ps_int_scaled(ns, UNITS[i].scale, decimals, out);
+    return i;
+}
+
+/* Behind the point, so that three digits count. */
+static unsigned time_decimals(int64_t ns, size_t unit) {
+    return unit == 3 ? 0 : ps_decimals_for((double)ns / (double)TIME_UNITS[unit].scale);
+}
+
+static void time_text(int64_t ns, size_t unit, unsigned decimals, char out[PS_NUMBER_TEXT]) {
+    ps_int_scaled(ns, TIME_UNITS[unit].scale, decimals, out);
     size_t n = strlen(out);
-    (void)snprintf(out + n, PS_NUMBER_TEXT - n, " %s", UNITS[i].name);
+    (void)snprintf(out + n, PS_NUMBER_TEXT - n, " %s", TIME_UNITS[unit].name);
+}
+
+/* Three digits and a unit: "1.52 ms". */
+static void duration_text(int64_t ns, char out[PS_NUMBER_TEXT]) {
+    size_t unit = time_unit_for(ns);
+    time_text(ns, unit, time_decimals(ns, unit), out);
+}
+
+/* As in web/src/base/time.ts. */
+#define MOST_MORE_DIGITS 2
+
+/* Two times in one unit, with two digits of their difference: "1.0051 s", "1.0000 s". false: that takes too many digits, and the
+ * first one has three. */
+static bool duration_texts(int64_t a, int64_t b, char out[2][PS_NUMBER_TEXT]) {
+    int64_t longer = a > b ? a : b;
+    int64_t difference = longer - (a > b ? b : a);
+    size_t unit = time_unit_for(longer);
+    unsigned plain = time_decimals(longer, unit);
+    unsigned decimals = plain;
+    int64_t last = TIME_UNITS[unit].scale; /* what the last digit is worth */
+    for (unsigned i = 0; i < plain; i++) {
+        last /= 10;
+    }
+    for (; last > 1 && last > difference / 10; last /= 10) {
+        decimals++;
+    }
+    if (decimals > plain + MOST_MORE_DIGITS) {
+        duration_text(a, out[0]);
+        return false;
+    }
+    time_text(a, unit, decimals, out[0]);
+    time_text(b, unit, decimals, out[1]);
+    return true;
 }
 
 /* Steps by their order that the side has: new 0, base 1. */
@@ -98,8 +140,7 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     char difference[PS_NUMBER_TEXT];
     char times[2][PS_NUMBER_TEXT];
     duration_text(lost < 0 ? -lost : lost, difference);
-    duration_text(now, times[0]);
-    duration_text(base, times[1]);
+    bool is_alike = !duration_texts(now, base, times);
     put_side(c, 0, out);
     put_side(c, 1, out);
     ps_buf_add_char(out, '\n');
@@ -111,7 +152,6 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
                     what, times[0]);
         return;
     }
-    bool is_alike = strcmp(times[0], times[1]) == 0;
     if (is_alike) { /* "330 ms instead of 330 ms" says nothing */
         ps_buf_addf(out,
                     lost > 0 ? PS_SAY(c->lang, "A %s takes %s longer than in the base, %s",
@@ -131,7 +171,8 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
                     what, difference, times[0], times[1]);
     }
     if (!ratio->is_null && !is_alike) {
-        ps_buf_addf(out, PS_SAY(c->lang, " (%.3g times)", "（%.3g 倍）"), ratio->u.r);
+        int digits = fabs(ratio->u.r - 1) < 0.01 ? 5 : 3; /* "1 times" says nothing */
+        ps_buf_addf(out, PS_SAY(c->lang, " (%.*g times)", "（%.*g 倍）"), digits, ratio->u.r);
     }
     ps_buf_add_str(out, PS_SAY(c->lang, ". All times are those of a rank and step.\n",
                                "。所有时间均为单个 rank 的单个 step。\n"));

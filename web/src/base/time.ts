@@ -63,6 +63,31 @@ export function duration(ns: number): string {
     : `${significant(ns / unit.ns)} ${unit.name}`;
 }
 
+/** More than that beside the three that count would be no sentence to read. */
+const MOST_MORE_DIGITS = 2;
+
+/** Two times in one unit, with two digits of their difference: "1.0051 s", "1.0000 s"; null: that takes too many digits. As in
+ * src/write/report/comparison.c. */
+export function durations(a: number, b: number): [string, string] | null {
+  const unit = unitFor(Math.max(a, b));
+  const plain =
+    unit.ns === 1 ? 0 : (significant(Math.max(a, b) / unit.ns).split(".")[1]?.length ?? 0);
+  let decimals = plain;
+  for (
+    let last = unit.ns / 10 ** plain;
+    last > 1 && last > Math.floor(Math.abs(a - b) / 10);
+    last /= 10
+  ) {
+    decimals++;
+  }
+  return decimals > plain + MOST_MORE_DIGITS
+    ? null
+    : [
+        `${fixed(a / unit.ns, decimals)} ${unit.name}`,
+        `${fixed(b / unit.ns, decimals)} ${unit.name}`,
+      ];
+}
+
 /** A point in time: "1.234 s", "12.345 ms", "12.3 µs". */
 export function moment(ns: number): string {
   const unit = unitFor(ns);

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { get, hasNothing } from "../api/client";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { duration, percent } from "../base/time";
+import { duration, durations, percent } from "../base/time";
 import { ranks } from "../model/session";
 import { registerUrl } from "../model/url_state";
 import { Empty, Failed, Loading } from "../panels/empty";
@@ -236,13 +236,14 @@ function Head({ overall }: { overall: Table | null }) {
   if (found === null) {
     return null;
   }
+  const [now, base] = durations(found.now, found.base) ?? [duration(found.now), ""];
   return (
     <p class="verdict">
       {t(
         headlineWord(found),
         duration(Math.abs(found.lost)),
-        duration(found.now),
-        duration(found.base),
+        now,
+        base,
         found.base > 0 ? percent(Math.abs(found.lost) / found.base) : "–",
       )}
     </p>

@@ -1,7 +1,7 @@
 /** What the page of comparisons works out of the tables of `compare` (docs/commands/compare.md), without a document. */
 import type { Params } from "../api/client";
 import type { Cell, Rank, Table } from "../api/types";
-import { duration } from "../base/time";
+import { durations } from "../base/time";
 import { isOneStep, ranksOf, type Side } from "./compare_sides";
 import { nsReader, reader } from "./data";
 
@@ -75,9 +75,9 @@ export function headlineOf(overall: Table | null): Headline | null {
   return a === null || b === null ? null : { now: a, base: b, lost: a - b };
 }
 
-/** Which sentence says it: both times stand in it only where they are shown as different ones. */
+/** Which sentence says it: both times stand in it only where few digits tell them apart. */
 export function headlineWord({ now, base, lost }: Headline) {
-  const isAlike = duration(now) === duration(base);
+  const isAlike = durations(now, base) === null;
   return lost === 0
     ? "compare.as-long"
     : lost > 0
