@@ -1080,6 +1080,7 @@ const WORDS = {
   "whatif.cause-sequence-lengths": ["Sequence lengths", "序列长度"],
   "whatif.cause-host": ["Host", "主机"],
   "whatif.cause-drift": ["Drift", "漂移"],
+  "whatif.usual": ["Usual: of computing the mean of all workers, slow ones included; of communication the median. The ideal gives fast workers that mean, too; a repair leaves them as measured, so its step may be shorter than the ideal.", "常见时长：计算取全部 worker 的平均（含慢者），通信取中位数。理想 step 中较快的 worker 也按此平均计，而改进项保留其实测时长，因此改进后的 step 可能短于理想。"],
   "whatif.repairs": ["What would help", "可行的改进"],
   "whatif.repairs-hint": ["The step if these were as fast as usual, each by itself; in order: one after the other.", "各项恢复正常后的 step 时间；带顺序者为依次叠加。"],
   "whatif.no-repairs": ["Nothing is slower than usual.", "没有比平常更慢的部分。"],

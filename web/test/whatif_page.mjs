@@ -55,6 +55,7 @@ async function chinese(locator, textOf = (e) => e.innerText) {
   assert.match(facts, /8 = 4 stages × 2 replicas/);
   assert.ok(facts.includes(said.slowdown.toFixed(3)), `${facts}: slowdown ${said.slowdown}`);
   assert.ok(facts.includes(`${said.waste_percent.toFixed(1)} %`));
+  await page.getByText(/slow ones included.* may be shorter than the ideal/).waitFor();
   const causes = section(page, "Causes").locator("li");
   assert.equal(await causes.count(), said.causes.length);
   const first = await causes.first().innerText();
