@@ -1,4 +1,5 @@
 /** The line at the top: what is open, how much of it is there, the pages, and the buttons. */
+import { useEffect, useRef } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import { exports_, saveAs, type Export, type ExportKind } from "../model/exports";
 import { openCaptures } from "../model/captures";
@@ -90,6 +91,9 @@ function IconButton({
   );
 }
 
+/** Where there is no room for the whole name: its beginning, and these last letters, which tell names apart. */
+const TOLD_APART = 8;
+
 /** Captures that have a count of their own in the line; of more there is but the number on hover. */
 const COUNTED_APART = 2;
 
@@ -113,6 +117,16 @@ function Opened() {
   const paths = openCaptures(opened).map(([, path]) => path);
   const title = opened.title !== "" ? opened.title : (paths[0] ?? "");
   const tabs = tabsShown(known.length, shown);
+  const pages = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const room = new ResizeObserver(() =>
+      document
+        .getElementById(`tab-${shown}`)
+        ?.scrollIntoView({ inline: "nearest", block: "nearest" }),
+    );
+    room.observe(pages.current!);
+    return () => room.disconnect();
+  }, [shown, tabs.length]);
   const move = (e: KeyboardEvent): void => {
     const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (step !== 0) {
@@ -128,10 +142,12 @@ function Opened() {
       <button
         type="button"
         class="flat opened"
+        aria-label={title}
         title={paths.join("\n")}
         onClick={() => over.set("capture")}
       >
-        <span class="opened-title">{title}</span>
+        <span class="opened-title">{title.slice(0, -TOLD_APART)}</span>
+        <span class="opened-end">{title.slice(-TOLD_APART)}</span>
       </button>
       <button
         type="button"
@@ -158,7 +174,7 @@ function Opened() {
           </span>
         )}
       </button>
-      <nav class="tabs" role="tablist" aria-label={t("frame.pages")} onKeyDown={move}>
+      <nav ref={pages} class="tabs" role="tablist" aria-label={t("frame.pages")} onKeyDown={move}>
         {tabs.map((name) => (
           <button
             key={name}
