@@ -217,7 +217,8 @@ int32_t ps_longest_pipeline(const ps_chart_window *windows, size_t n, int64_t st
         if (w->step == step && w->end_ns >= w->start_ns) {
             first = first == NULL ? w : first;
             longest = longest == NULL || window_length(w) > window_length(longest) ? w : longest;
-            shortest = shortest == NULL || window_length(w) < window_length(shortest) ? w : shortest;
+            shortest =
+                shortest == NULL || window_length(w) < window_length(shortest) ? w : shortest;
             *n_pipelines += 1;
         }
     }
