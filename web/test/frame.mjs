@@ -610,6 +610,14 @@ for (const [look, locale] of [
         `${name} fits into ${width} pixels`,
         async () => (await page.evaluate(sideways)).join("; "),
       );
+      assert.ok(await page.locator("header .opened").isVisible(), `the capture at ${width} pixels`);
+      const [pages, shown] = await Promise.all(
+        ["header .tabs", `#tab-${name}`].map((of) => page.locator(of).boundingBox()),
+      );
+      assert.ok(
+        shown.x >= pages.x - 1 && shown.x + shown.width <= pages.x + pages.width + 1,
+        `the tab ${name} is in sight at ${width} pixels`,
+      );
     }
     assert.equal(
       await page
