@@ -487,14 +487,17 @@ async function ready(page) {
   await own.close();
 }
 
-/** What does not fit: the window, a page that scrolls sideways, a tab that is cut. Tables of many columns scroll by themselves. */
+/** What does not fit: the window, a page that scrolls sideways, a tab that is cut where the window is not narrow (there the tabs scroll).
+ * Tables of many columns scroll by themselves. */
 function sideways() {
   const found = [];
   const root = document.documentElement;
   if (root.scrollWidth > innerWidth || root.scrollHeight > innerHeight) {
     found.push(`the window: ${root.scrollWidth} x ${root.scrollHeight}`);
   }
-  for (const e of document.querySelectorAll(".page-slot:not([hidden]) *, header .tabs")) {
+  for (const e of document.querySelectorAll(
+    `.page-slot:not([hidden]) *${innerWidth > 960 ? ", header .tabs" : ""}`,
+  )) {
     const scrolls = /auto|scroll/.test(getComputedStyle(e).overflowX);
     if (scrolls && !e.classList.contains("grid") && e.scrollWidth > e.clientWidth + 1) {
       found.push(`${e.tagName}.${e.className}: ${e.scrollWidth} in ${e.clientWidth}`);
