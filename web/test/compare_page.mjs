@@ -431,7 +431,7 @@ if (links !== "") {
   const operator = page.getByRole("combobox", { name: "Operator" });
   await operator.selectOption({ label: "hcom_allReduce__210_0_1" });
   await page
-    .locator("#page-communication", { hasText: "no operator of this name: all of type allreduce" })
+    .locator("#page-communication", { hasText: "all of type allreduce stand beside one another" })
     .waitFor();
   const beside = page.locator("#page-communication .table", { hasText: "beside the baseline" });
   await beside.locator(".grid-row").first().waitFor();
