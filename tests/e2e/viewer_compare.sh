@@ -6,8 +6,8 @@ set -eu
 . tests/e2e/lib/browser.sh
 
 browser
-"$PIPESCOPE_BIN" simulate 1f1b --pp 2 --microbatches 4 --steps 2 --filler 20 --profile "$T/old" >/dev/null
-"$PIPESCOPE_BIN" simulate 1f1b --pp 2 --microbatches 4 --steps 2 --filler 20 --slow-stage 1:1.5 --profile "$T/new" >/dev/null
+"$PIPESCOPE_BIN" simulate 1f1b --pp 2 --microbatches 6 --steps 2 --filler 20 --profile "$T/old" >/dev/null
+"$PIPESCOPE_BIN" simulate 1f1b --pp 2 --microbatches 6 --steps 2 --filler 20 --slow-stage 1:1.5 --profile "$T/new" >/dev/null
 "$PIPESCOPE_BIN" compare "$T/new" "$T/old" -o "$T/compare.json" >/dev/null 2>&1
 mkdir "$T/both"
 mv "$T/new" "$T/old" "$T/both"
