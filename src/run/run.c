@@ -659,6 +659,9 @@ bool ps_session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t 
     s->run->n_makers = s->opts->n_makers;
     ps_diag *unsaid = ok ? ps_calloc(1, sizeof *unsaid) : NULL;
     ok = unsaid != NULL;
+    if (ok) {
+        s->unsaid[0] = unsaid; /* owns it, also without ranks */
+    }
     for (size_t a = 0; ok && a < n_analyses; a++) {
         /* Maps see that there is one, also where another process has it. */
         static const ps_result SOMEWHERE_ELSE;
