@@ -51,6 +51,10 @@ test("links to places whose rank is not known stand behind the ranks of the matr
     "total",
     "the one that is chosen, where no name of a sample is kept",
   );
+  assert.ok(
+    pairs.every((p) => Number.isNaN(p.bandwidth)),
+    "links of which no time is known are no slowest ones",
+  );
   assert.deepEqual(strangers, [
     { group: "dp", place: 2 },
     { group: "tp", place: 2 },

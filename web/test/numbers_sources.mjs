@@ -440,7 +440,7 @@ async function linksSource(_, { api, cli, cluster }) {
     const [size, ms] = ["transit_size", "transit_time"].map((name) => sum(own.map((r) => r[name])));
     const { source, destination } = own[0];
     return {
-      ...{ source, destination, bandwidth: ms > 0 ? size / ms : 0 },
+      ...{ source, destination, bandwidth: ms > 0 ? size / ms : null },
       ...{ "transit size": size, "transit time": ms * 1e6 },
     };
   });

@@ -284,7 +284,7 @@ function cellLines({ pair, sides }: PairCell, value: Value): [string, string][] 
     return linesOf(pair);
   }
   const side = (of: Pair | null): string =>
-    of === null ? "–" : `${significant(figure(of, value))} ${UNIT[value]}`;
+    of === null ? "–" : figureText(figure(of, value), UNIT[value]);
   return [
     ...(sides.now === null || sides.base === null
       ? ([["", t("comm.one-side")]] as [string, string][])
@@ -298,9 +298,12 @@ function cellLines({ pair, sides }: PairCell, value: Value): [string, string][] 
 const figure = (pair: Pair, value: Value): number =>
   value === "size" ? pair.size / 1e6 : value === "time" ? pair.time_ns / 1e6 : pair.bandwidth;
 
+const figureText = (value: number, unit: string): string =>
+  Number.isNaN(value) ? "–" : `${significant(value)} ${unit}`;
+
 const linesOf = (p: Pair): [string, string][] => [
-  [t("comm.bandwidth"), `${significant(p.bandwidth)} GB/s`],
-  [t("comm.size"), `${significant(p.size / 1e6)} MB`],
+  [t("comm.bandwidth"), figureText(p.bandwidth, UNIT.bandwidth)],
+  [t("comm.size"), figureText(p.size / 1e6, UNIT.size)],
   [t("comm.time"), duration(p.time_ns)],
   ...waysOf(p),
 ];
@@ -336,7 +339,7 @@ function pairTable(pairs: Pair[], nameOf: NameOf): Table {
       p.transport.join(" + "),
       p.size / 1e6,
       p.time_ns,
-      p.bandwidth,
+      Number.isNaN(p.bandwidth) ? null : p.bandwidth,
       p.example === "" ? null : p.example,
     ]),
   };

@@ -222,7 +222,7 @@ export interface Pair {
   example: string;
   size: number;
   time_ns: number;
-  /** GB/s */
+  /** GB/s; NaN: how long it took is not known. */
   bandwidth: number;
 }
 
@@ -241,7 +241,7 @@ export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pa
       example: row.example !== "" || row.op === TOTAL ? row.example : row.op,
       size: 0,
       time_ns: 0,
-      bandwidth: 0,
+      bandwidth: NaN,
     };
     pair.size += row.size;
     pair.time_ns += row.time_ns;
@@ -251,7 +251,7 @@ export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pa
     by.set(key, pair);
   }
   for (const pair of by.values()) {
-    pair.bandwidth = pair.time_ns > 0 ? pair.size / pair.time_ns : 0;
+    pair.bandwidth = pair.time_ns > 0 ? pair.size / pair.time_ns : NaN;
   }
   return [...by.values()].sort(
     (a, b) => compareEnds(a.source, b.source) || compareEnds(a.destination, b.destination),
