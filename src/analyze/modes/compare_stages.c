@@ -49,7 +49,7 @@ static void join_stages(const ps_table *now, const ps_table *base, ps_stage_work
                     (stage_row){.stage = stage_cell(now, a, PS_CG_STAGE),
                                 .now = times[0],
                                 .base = times[1],
-                                .lost = times[0] - times[1],
+                                .lost = ps_i64_minus(times[0], times[1]),
                                 .ratio = times[1] > 0 ? (double)times[0] / (double)times[1] : NAN};
             }
         }
@@ -83,14 +83,15 @@ static void name_stage(ps_lang lang, const stage_row *s, ps_stage_work work, boo
 static void say_stages(ps_lang lang, const stage_rows *rows, ps_stage_work work, ps_buf *said) {
     const stage_row *first = &rows->at[0];
     size_t n = 0;
-    while (n < rows->n && rows->at[n].lost > 0 && 2 * rows->at[n].lost >= first->lost) {
+    while (n < rows->n && rows->at[n].lost > 0 &&
+           rows->at[n].lost >= first->lost - rows->at[n].lost) {
         n++;
     }
     if (n == 0 || n == rows->n || first->lost < first->base / 20) {
         return;
     }
     int64_t others_ns = rows->at[n + (rows->n - n) / 2].lost;
-    if (first->lost < 2 * others_ns) {
+    if (ps_i64_minus(first->lost, others_ns) < others_ns) {
         return;
     }
     for (size_t i = 0; i < n && i < MOST_NAMED; i++) {

@@ -57,6 +57,7 @@ const ps_memory_point *ps_memory_peak(const ps_memory_points *m, const ps_memory
            "采集数据中没有内存信息：请在采集时打开（profile_memory=True；nsys profile " \
            "--cuda-memory-usage=true）")
 
+/* Whole bytes; of what no integer holds the largest one. */
 int64_t ps_memory_whole(double bytes);
 
 /* --- cells of tables that profilers wrote, under the names of databases and of CSV files -------------------------------- */
