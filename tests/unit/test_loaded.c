@@ -322,6 +322,17 @@ static void without_kernels(void **state) {
     ps_trace_free(trace);
 }
 
+static uint32_t slices_in_lane(const ps_trace *t, const char *lane) {
+    const ps_slices *s = ps_trace_slices(t);
+    size_t n_tracks = 0;
+    const ps_track *tracks = ps_trace_tracks(t, &n_tracks);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        n += strcmp(ps_trace_text(t, tracks[s->track[i]].name), lane) == 0 ? 1 : 0;
+    }
+    return n;
+}
+
 /* Two steps, 0-100 and 100-200, with a gap of 10 in each: what lies between the work of both is after the first one and before the
  * second, and Free is what tables say of the steps. */
 static void lanes_of_steps(void **state) {
@@ -342,6 +353,31 @@ static void lanes_of_steps(void **state) {
     assert_int_equal(sum_of(derived, "Before the first work").ns, 5 + 7);
     assert_int_equal(sum_of(derived, "After the last work").ns, 60 + 10);
     assert_int_equal(sum_of(derived, "After the last work").n, 2);
+    assert_int_equal(slices_in_lane(derived, "Free"), 2);
+    assert_int_equal(slices_in_lane(derived, PS_LANE_ENDS), 4);
+    ps_trace_free(derived);
+    ps_trace_free(trace);
+}
+
+/* A profile that has the lanes, as profilers write them: what they leave out of a step is added, and nothing twice. */
+static void lanes_of_the_profile(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t stream = small_stream(b, 7);
+    small_step(b, 1, 0, 100);
+    small_slice(b, PS_SLICE_KERNEL, stream, "mm", 5, 20);
+    small_slice(b, PS_SLICE_KERNEL, stream, "mm", 30, 40);
+    ps_str name = ps_builder_str(b, "Free", 4);
+    uint32_t lane = ps_builder_track(
+        b, (ps_track){.kind = PS_TRACK_DERIVED, .pid = -1, .tid = -1, .device = 0, .name = name});
+    small_slice(b, PS_SLICE_DERIVED, lane, "Free", 20, 30);
+    ps_trace *trace = small_seal(b);
+    ps_trace *derived = derive_lanes(trace, false);
+    assert_non_null(derived);
+    assert_int_equal(ps_trace_slices(derived)->n, 2);
+    assert_int_equal(sum_of(derived, "Before the first work").ns, 5);
+    assert_int_equal(sum_of(derived, "After the last work").ns, 60);
+    assert_int_equal(slices_in_lane(derived, PS_LANE_ENDS), 2);
     ps_trace_free(derived);
     ps_trace_free(trace);
 }
@@ -360,7 +396,8 @@ static void level_1(void **state) {
     }
     ps_trace *none = derive_lanes(own, false);
     assert_non_null(none);
-    assert_int_equal(ps_trace_slices(none)->n, 0);
+    assert_int_equal(ps_trace_slices(none)->n, slices_in_lane(none, PS_LANE_ENDS));
+    assert_int_equal(slices_in_lane(none, PS_LANE_ENDS), 2);
     ps_trace_free(none);
     assert_int_equal(sum_of(own, "Computing").n, 187);
     assert_int_equal(sum_of(own, "Communication").n, 4);
@@ -392,7 +429,7 @@ int main(void) {
         cmocka_unit_test(tints),          cmocka_unit_test(built_once),
         cmocka_unit_test(sizes),          cmocka_unit_test(without_memory),
         cmocka_unit_test(level_1),        cmocka_unit_test(without_kernels),
-        cmocka_unit_test(lanes_of_steps),
+        cmocka_unit_test(lanes_of_steps), cmocka_unit_test(lanes_of_the_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

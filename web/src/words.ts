@@ -1259,8 +1259,8 @@ const STEP_PARTS: Record<string, string> = {
 // prettier-ignore
 const CELLS: Record<string, Record<string, string>> = {
   "part of a step": STEP_PARTS,
-  // Slices of the lane of time without work.
-  name: { "Before the first work": "首项工作之前", "After the last work": "末项工作之后" },
+  // The lane of time before and after the work of steps, and its slices.
+  name: { "Before and After Work": "首项工作之前与末项工作之后", "Before the first work": "首项工作之前", "After the last work": "末项工作之后" },
   owner: { operators: "算子" },
   what: { allocated: "已分配", reserved: "已预留", active: "活跃" },
 };

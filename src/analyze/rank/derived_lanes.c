@@ -8,13 +8,13 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 
-enum { LANE_COMPUTING, LANE_COMMUNICATION, LANE_EXPOSED, LANE_FREE, N_LANES };
+enum { LANE_COMPUTING, LANE_COMMUNICATION, LANE_EXPOSED, LANE_FREE, LANE_ENDS, N_LANES };
 static const char *const LANES[N_LANES] = {"Computing", "Communication",
-                                           "Communication(Not Overlapped)", "Free"};
+                                           "Communication(Not Overlapped)", "Free", PS_LANE_ENDS};
 
 typedef struct device {
     int64_t number;
-    bool has_lanes; /* of its own */
+    bool has_lanes; /* of its own, which know no time before and after the work of steps */
     ps_intervals computing, communication;
 } device;
 
@@ -32,7 +32,7 @@ typedef struct derivation {
 } derivation;
 
 static bool is_overlap(const char *name) {
-    for (size_t i = 0; i < N_LANES; i++) {
+    for (size_t i = 0; i < LANE_ENDS; i++) {
         if (strcmp(name, LANES[i]) == 0) {
             return true;
         }
@@ -73,7 +73,7 @@ static bool gather_derived(derivation *d) {
     d->knows_computing = work.knows_computing;
     for (uint32_t i = 0; ok && i < s->n; i++) {
         uint32_t row = d->of_track[s->track[i]];
-        if (row == PS_NONE || d->devices[row].has_lanes || s->dur_ns[i] <= 0) {
+        if (row == PS_NONE || s->dur_ns[i] <= 0) {
             continue;
         }
         ps_part part = ps_work_busy(&work, i);
@@ -144,9 +144,10 @@ static size_t share_gap(const derivation *d, const device *dev, int64_t from_ns,
     return 1;
 }
 
-/* What `busy` leaves over: between its spans, and with steps from the first of their windows to the end of the last. */
-static void put_free_lane(derivation *d, const device *dev, const ps_intervals *busy) {
-    uint32_t track = PS_NONE;
+/* What `busy` leaves over: between its spans, and with steps from the first of their windows to the end of the last. Free is a lane,
+ * as profilers write it; what lies before and after the work of steps is one of its own, so that lanes of one name are alike. */
+static void put_lanes_without_work(derivation *d, const device *dev, const ps_intervals *busy) {
+    uint32_t tracks[PS_N_SHARES] = {PS_NONE, PS_NONE, PS_NONE};
     for (size_t i = 0; busy->n > 0 && i <= busy->n; i++) {
         if (d->whose == NULL && (i == 0 || i == busy->n)) {
             continue;
@@ -155,10 +156,17 @@ static void put_free_lane(derivation *d, const device *dev, const ps_intervals *
         int64_t from = i > 0 ? busy->at[i - 1].end_ns : d->steps_start_ns;
         int64_t to = i < busy->n ? busy->at[i].start_ns : d->steps_end_ns;
         size_t n = share_gap(d, dev, from, to, shares);
-        track = n > 0 && track == PS_NONE ? derived_track(d, dev, LANE_FREE) : track;
-        for (size_t k = 0; track != PS_NONE && k < n; k++) {
-            put_derived(d, track, ps_share_names[shares[k].part], shares[k].start_ns,
-                        shares[k].end_ns, i);
+        for (size_t k = 0; k < n; k++) {
+            int lane = shares[k].part == PS_SHARE_FREE ? LANE_FREE : LANE_ENDS;
+            uint32_t *track = &tracks[lane == LANE_FREE ? PS_SHARE_FREE : PS_SHARE_BEFORE];
+            if (lane == LANE_FREE && dev->has_lanes) {
+                continue;
+            }
+            *track = *track == PS_NONE ? derived_track(d, dev, lane) : *track;
+            if (*track != PS_NONE) {
+                put_derived(d, *track, ps_share_names[shares[k].part], shares[k].start_ns,
+                            shares[k].end_ns, i);
+            }
         }
     }
 }
@@ -170,13 +178,15 @@ static bool put_device(derivation *d, const device *dev) {
               ps_intervals_either(&dev->computing, &dev->communication, &busy) &&
               ps_builder_expect_slices(d->b, dev->computing.n + dev->communication.n + exposed.n +
                                                  2 * (busy.n + 1));
-    if (ok) {
+    if (ok && !dev->has_lanes) {
         put_derived_lane(d, dev, LANE_COMPUTING, &dev->computing);
         put_derived_lane(d, dev, LANE_COMMUNICATION, &dev->communication);
+        if (d->knows_computing) { /* else nobody knows what hid it */
+            put_derived_lane(d, dev, LANE_EXPOSED, &exposed);
+        }
     }
-    if (ok && d->knows_computing) { /* else nobody knows what hid it, and when nothing ran */
-        put_derived_lane(d, dev, LANE_EXPOSED, &exposed);
-        put_free_lane(d, dev, &busy);
+    if (ok && d->knows_computing) { /* else nobody knows when nothing ran */
+        put_lanes_without_work(d, dev, &busy);
     }
     ps_intervals_fini(&exposed);
     ps_intervals_fini(&busy);

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/derived_lanes.h"
 #include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -190,7 +191,8 @@ uint8_t ps_overlap_look(const char *name) {
                  {"Communication", PS_LOOK_COMMUNICATION},
                  {ps_share_names[PS_SHARE_FREE], PS_LOOK_FREE},
                  {ps_share_names[PS_SHARE_BEFORE], PS_LOOK_FREE},
-                 {ps_share_names[PS_SHARE_AFTER], PS_LOOK_FREE}};
+                 {ps_share_names[PS_SHARE_AFTER], PS_LOOK_FREE},
+                 {PS_LANE_ENDS, PS_LOOK_FREE}};
     for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
         if (strncmp(name, LOOKS[i].begin, strlen(LOOKS[i].begin)) == 0) {
             return LOOKS[i].look;

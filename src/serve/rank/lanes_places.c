@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/derived_lanes.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/order.h"
@@ -207,25 +208,28 @@ static void place_plane(ps_lane_tree *x, uint32_t part) {
     (void)put_lane_place_lane(x, parent, PS_NODE_PLANE, track_order(track), part);
 }
 
-/* 0..3 of the lanes that profilers compute of a step's time, 4 of others. */
+enum { N_OVERLAP_LANES = 5 };
+
+/* Below N_OVERLAP_LANES of the lanes that profilers, or pipescope for them, compute of a step's time. */
 static int overlap_of(const char *name) {
-    static const char *const NAMES[] = {"Computing", "Communication",
-                                        "Communication(Not Overlapped)", "Free"};
+    static const char *const NAMES[N_OVERLAP_LANES] = {
+        "Computing", "Communication", "Communication(Not Overlapped)", "Free", PS_LANE_ENDS};
     int i = 0;
-    while (i < 4 && strcmp(name, NAMES[i]) != 0) {
+    while (i < N_OVERLAP_LANES && strcmp(name, NAMES[i]) != 0) {
         i++;
     }
     return i;
 }
 
 static void place_derived(ps_lane_tree *x, uint32_t part) {
-    static const char *const KEYS[] = {"computing", "communication", "exposed", "free"};
+    static const char *const KEYS[N_OVERLAP_LANES] = {"computing", "communication", "exposed",
+                                                      "free", "ends"};
     const ps_track *track = &x->tracks[x->parts->at[part].track];
     const char *name = ps_trace_text(x->t, track->name);
     const char *label = ps_trace_text(x->t, track->label);
-    int overlap = track->device >= 0 ? overlap_of(name) : 4;
+    int overlap = track->device >= 0 ? overlap_of(name) : N_OVERLAP_LANES;
     const ps_track *stream = track->tid >= 0 ? stream_of(x, track->pid, track->tid) : NULL;
-    if (overlap < 4) {
+    if (overlap < N_OVERLAP_LANES) {
         uint32_t parent = ps_tree_device(x, track, PS_IN_OVERLAP);
         ps_tree_device_key(x, track->device);
         ps_buf_addf(&x->id, "/overlap/%s", KEYS[overlap]);

@@ -5,7 +5,7 @@
 import type { LaneNode, Rank } from "../api/types";
 import type { Outline } from "./outlines";
 import { RankLanes } from "./rank_lanes";
-import { rankWord } from "../words";
+import { cellWord, rankWord } from "../words";
 
 export const ROW_PX = 20;
 export const PREVIEW_PX = 24;
@@ -442,12 +442,12 @@ export class LaneTree {
     above: boolean | undefined,
   ): void {
     let at = first;
-    let label = lanes.nodes[at].name;
+    let label = nodeWord(lanes.nodes[at]);
     let below = this.openedBelow.get(idOf(rank.key, lanes.nodes[at].id)) ?? above;
     // A group around one thing shares its row: "CANN \u203a acl".
     for (let only = this.onlyChild(lanes, at); only >= 0; only = this.onlyChild(lanes, at)) {
       at = only;
-      label += ` \u203a ${lanes.nodes[at].name}`;
+      label += ` \u203a ${nodeWord(lanes.nodes[at])}`;
       below = this.openedBelow.get(idOf(rank.key, lanes.nodes[at].id)) ?? below;
     }
     const node = lanes.nodes[at];
@@ -706,6 +706,10 @@ function plain(
     hidden: [],
   };
 }
+
+/** Names of the profile stay as they are; lanes that pipescope alone has are named in the language of the page. */
+const nodeWord = (node: LaneNode): string =>
+  node.derived === true ? cellWord("name", node.name) : node.name;
 
 function opensAtFirst(node: LaneNode): boolean {
   return (
