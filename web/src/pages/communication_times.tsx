@@ -63,9 +63,11 @@ export function Durations({ table, bandwidth, base, choice, groups, wanted }: Du
     <>
       {isCollective && <Slow times={times} />}
       <OnAxis rows={rows} choice={choice} rank={rank} wanted={wanted} />
-      <TimeBars times={times} rank={rank} choose={setRank} />
-      <div class="card flush">
-        <Times rows={rows} {...{ choice, base, rank }} choose={setRank} />
+      <div class={base === null ? "columns-when-wide" : ""}>
+        <TimeBars times={times} rank={rank} choose={setRank} />
+        <div class="card flush">
+          <Times rows={rows} {...{ choice, base, rank }} choose={setRank} />
+        </div>
       </div>
       {bandwidth !== null && bandwidth.rows.length > 0 && (
         <Transports table={bandwidth} choice={choice} />

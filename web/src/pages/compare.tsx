@@ -144,27 +144,29 @@ function Tables({ tables, sides }: TablesProps) {
         )}
         <Slower tables={tables} isOfRank={isOfRank} />
       </div>
-      {stages !== undefined && stages.rows.length > 1 && (
-        <div class="card flush">
-          <LocalTable table={stages} title={t("compare.stages")} maxRows={8} />
-        </div>
-      )}
-      {ranked !== null && (
-        <div class="card flush">
-          <LocalTable
-            table={ranked}
-            title={t("compare.ranks")}
-            maxRows={8}
-            onRow={(row) => compare({ rank: String(row.get("rank")) })}
-            isMarked={(row) => String(row.get("rank")) === state.rank}
-          />
-        </div>
-      )}
-      {steps !== undefined && steps.rows.length > 1 && (
-        <div class="card flush">
-          <LocalTable table={steps} title={t("compare.steps")} maxRows={8} />
-        </div>
-      )}
+      <div class="columns-when-wide">
+        {stages !== undefined && stages.rows.length > 1 && (
+          <div class="card flush">
+            <LocalTable table={stages} title={t("compare.stages")} maxRows={8} />
+          </div>
+        )}
+        {ranked !== null && (
+          <div class="card flush">
+            <LocalTable
+              table={ranked}
+              title={t("compare.ranks")}
+              maxRows={8}
+              onRow={(row) => compare({ rank: String(row.get("rank")) })}
+              isMarked={(row) => String(row.get("rank")) === state.rank}
+            />
+          </div>
+        )}
+        {steps !== undefined && steps.rows.length > 1 && (
+          <div class="card flush">
+            <LocalTable table={steps} title={t("compare.steps")} maxRows={8} />
+          </div>
+        )}
+      </div>
       {shown !== undefined && (
         <>
           <div class="controls-row">
