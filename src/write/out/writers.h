@@ -10,8 +10,8 @@
 #include "write/out/text_style.h"
 
 /* For people: header, thin rule, rows, at most style->width columns. Numbers right-aligned, the unit in the
- * header, durations with three significant digits and one unit for all of the table (ps_column.exact: as they are),
- * percentages with one decimal. Texts are shortened in their middle when the width asks for it. */
+ * header; durations share a unit, and sizes do (column_units.h; ps_column.exact: as they are); percentages with one
+ * decimal. Texts are shortened in their middle when the width asks for it. */
 PS_MUST_USE ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style,
                                         ps_buf *out, ps_err *err);
 

@@ -123,44 +123,32 @@ static void put_html_style(ps_html_page *p) {
 
 /* --- tables ---------------------------------------------------------------------------------------------------------- */
 
-ps_html_unit ps_html_unit_of(const ps_table *t, size_t column, size_t from, size_t to) {
-    static const ps_html_unit UNITS[] = {
-        {"s", 1e9, 0}, {"ms", 1e6, 0}, {"us", 1e3, 0}, {"ns", 1, 0}};
-    double largest = 0;
-    double smallest = 0;
-    for (size_t r = from; r < to; r++) {
-        const ps_value *v = ps_table_cell(t, r, column);
-        double size = v->is_null ? 0 : fabs((double)v->u.i);
-        largest = size > largest ? size : largest;
-        smallest = size > 0 && (smallest <= 0 || size < smallest) ? size : smallest;
-    }
-    size_t u = 0;
-    while (u < 3 && largest < UNITS[u].scale) {
-        u++;
-    }
-    ps_html_unit out = UNITS[u];
-    double shown = largest / out.scale;
-    out.decimals = u == 3 || shown >= 100 ? 0 : shown >= 10 ? 1 : 2;
-    out.decimals += u < 3 && smallest > 0 && smallest * 20 < largest;
-    return out;
-}
-
-static bool is_html_time(const ps_column *c) {
-    return c->type == PS_COL_INT && c->unit == PS_UNIT_NS && !c->exact;
-}
-
 /* A place in the trace keeps its microseconds. */
 static bool is_place(const ps_column *c) {
     return strcmp(c->name, "from start") == 0;
 }
 
-static bool says_something(const ps_table *t, size_t column, size_t from, size_t to) {
+const ps_column_numbers *ps_html_units(ps_html_page *p, const ps_table *t, size_t from, size_t to) {
+    ps_table view = *t;
+    ps_column *columns = ps_arena_alloc(&p->arena, (t->n_columns + 1) * sizeof *columns);
+    for (size_t c = 0; columns != NULL && c < t->n_columns; c++) {
+        columns[c] = t->columns[c];
+        columns[c].exact = columns[c].exact || is_place(&t->columns[c]);
+    }
+    view.columns = columns;
+    const ps_column_numbers *units =
+        columns != NULL ? ps_column_units(&p->arena, &view, from, to) : NULL;
+    p->failed = p->failed || units == NULL;
+    return units;
+}
+
+static bool says_something(const ps_table *t, const ps_column_numbers *units, size_t column,
+                           size_t from, size_t to) {
     for (size_t r = from; r < to; r++) {
         const ps_value *v = ps_table_cell(t, r, column);
         bool empty = ps_column_is_text(&t->columns[column]) ? v->is_null || v->u.text[0] == '\0'
                                                             : v->is_null;
-        bool no_time =
-            is_html_time(&t->columns[column]) && !is_place(&t->columns[column]) && v->u.i == 0;
+        bool no_time = units->kind == PS_UNITS_TIME && units->n == 0;
         if (!empty && !no_time) {
             return true;
         }
@@ -202,8 +190,8 @@ static const size_t *name_places(ps_html_page *p, const ps_table *t, size_t colu
     return places;
 }
 
-void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v, ps_html_unit u,
-                  size_t place) {
+void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v,
+                  const ps_column_numbers *u, size_t place) {
     char text[PS_NUMBER_TEXT];
     if (v->is_null) {
         ps_buf_add_str(p->out, "<td class=n>");
@@ -218,14 +206,16 @@ void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v, ps_htm
     } else if (is_place(c)) {
         ps_buf_addf(p->out, "<td class=n title=\"%lld ns\">%.3f", (long long)v->u.i,
                     (double)v->u.i / 1e6);
-    } else if (is_html_time(c)) {
-        ps_buf_addf(p->out, "<td class=n title=\"%lld ns\">%.*f", (long long)v->u.i, u.decimals,
-                    (double)v->u.i / u.scale);
+    } else if (c->type == PS_COL_INT && u->kind != PS_UNITS_NONE) {
+        ps_buf_addf(p->out, "<td class=n title=\"%lld %s\">%.*f", (long long)v->u.i,
+                    ps_unit_name(c->unit), (int)u->decimals,
+                    (double)v->u.i * (double)u->own / (double)u->unit.size);
     } else if (c->type == PS_COL_INT) {
         ps_buf_addf(p->out, "<td class=n>%lld", (long long)v->u.i);
     } else if (isfinite(v->u.r)) {
-        int decimals = c->unit == PS_UNIT_PERCENT ? 1 : (int)ps_decimals_for(v->u.r);
-        (void)snprintf(text, sizeof text, "%.*f", decimals, v->u.r);
+        int decimals = c->unit == PS_UNIT_PERCENT ? 1 : (int)u->decimals;
+        (void)snprintf(text, sizeof text, "%.*f", decimals,
+                       v->u.r * (double)u->own / (double)u->unit.size);
         ps_html_tag(p, "<td class=n>", text, "");
     } else {
         ps_buf_add_str(p->out, "<td class=n>");
@@ -233,10 +223,12 @@ void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v, ps_htm
     ps_buf_add_str(p->out, "</td>");
 }
 
-static void put_html_header(ps_html_page *p, const ps_column *c, ps_html_unit u) {
+static void put_html_header(ps_html_page *p, const ps_column *c, const ps_column_numbers *u) {
     const char *head = is_place(c) ? p->place_name : c->name;
     ps_html_tag(p, ps_column_is_text(c) ? "<th>" : "<th class=n>", head, "");
-    const char *name = is_place(c) ? "ms" : is_html_time(c) ? u.name : ps_unit_name(c->unit);
+    const char *name = is_place(c)                ? "ms"
+                       : u->kind != PS_UNITS_NONE ? u->unit.name
+                                                  : ps_unit_name(c->unit);
     if (name[0] != '\0') {
         ps_buf_addf(p->out, " (%s)", name);
     }
@@ -246,18 +238,19 @@ static void put_html_header(ps_html_page *p, const ps_column *c, ps_html_unit u)
 enum { MAX_COLUMNS = 24, MAX_ROWS = 500 };
 
 void ps_html_table(ps_html_page *p, const ps_table *t, size_t from, size_t to, size_t skip) {
-    ps_html_unit units[MAX_COLUMNS] = {{0}};
     bool shown[MAX_COLUMNS] = {false};
     const size_t *places[MAX_COLUMNS] = {NULL};
     size_t n = t->n_columns < MAX_COLUMNS ? t->n_columns : MAX_COLUMNS;
     size_t end = to - from > MAX_ROWS ? from + MAX_ROWS : to;
+    const ps_column_numbers *units = ps_html_units(p, t, from, end);
+    if (units == NULL) {
+        return;
+    }
     ps_buf_add_str(p->out, "<div class=scroll><table><tr>");
     for (size_t c = skip; c < n; c++) {
-        shown[c] = says_something(t, c, from, end);
-        units[c] = is_html_time(&t->columns[c]) ? ps_html_unit_of(t, c, from, end)
-                                                : (ps_html_unit){"", 1, 0};
+        shown[c] = says_something(t, &units[c], c, from, end);
         if (shown[c]) {
-            put_html_header(p, &t->columns[c], units[c]);
+            put_html_header(p, &t->columns[c], &units[c]);
             places[c] = name_places(p, t, c, from, end);
         }
     }
@@ -266,7 +259,7 @@ void ps_html_table(ps_html_page *p, const ps_table *t, size_t from, size_t to, s
         ps_buf_add_str(p->out, "<tr>");
         for (size_t c = skip; c < n; c++) {
             if (shown[c]) {
-                ps_html_cell(p, &t->columns[c], ps_table_cell(t, r, c), units[c],
+                ps_html_cell(p, &t->columns[c], ps_table_cell(t, r, c), &units[c],
                              places[c] != NULL ? places[c][r - from] : 0);
             }
         }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/lang.h"
 #include "model/table.h"
+#include "write/out/column_units.h"
 
 typedef struct ps_html_page {
     ps_buf *out;
@@ -32,18 +33,12 @@ void ps_html_lacks(ps_html_page *p, const ps_table *lacks);
 /* A figure with what it is. */
 void ps_html_tile(ps_html_page *p, const char *value, const char *what);
 
-typedef struct ps_html_unit {
-    const char *name;
-    double scale; /* ns */
-    int decimals;
-} ps_html_unit;
-
-/* One unit for a column of times, so that the largest has three significant digits, and one more digit where the smallest
- * would lose too many. */
-ps_html_unit ps_html_unit_of(const ps_table *t, size_t column, size_t from, size_t to);
-/* <td>; times in the unit, names of kernels cut at `place` (ps_cut_places). */
-void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v, ps_html_unit u,
-                  size_t place);
+/* For each column of rows [from, to) its unit and digits, those of a place in the trace apart; NULL, and the page failed, when memory is
+ * out. */
+const ps_column_numbers *ps_html_units(ps_html_page *p, const ps_table *t, size_t from, size_t to);
+/* <td>; numbers as their column has them, names of kernels cut at `place` (ps_cut_places). */
+void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v,
+                  const ps_column_numbers *u, size_t place);
 
 /* Rows [from, to) without the first `skip` columns and those that say nothing. */
 void ps_html_table(ps_html_page *p, const ps_table *t, size_t from, size_t to, size_t skip);

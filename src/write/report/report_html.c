@@ -72,6 +72,10 @@ static void put_report_html_overview(page *p) {
     static const char *const NUMBERS[N_NUMBERS] = {
         "step", "before", "computing", "exposed", "receives", "copies", "free", "after", "bubble"};
     const ps_table *t = p->view->overview;
+    const ps_column_numbers *units = ps_html_units(&p->html, t, 0, t->n_rows);
+    if (units == NULL) {
+        return;
+    }
     int64_t longest_ns = 0;
     size_t n = t->n_rows < MAX_RANKS ? t->n_rows : MAX_RANKS;
     for (size_t r = 0; r < n; r++) {
@@ -98,11 +102,10 @@ static void put_report_html_overview(page *p) {
     ps_buf_add_str(p->html.out, "<div class=scroll><table><tr><th class=n>rank</th>");
     bool stages = !ps_view_is_null(t, 0, "stage");
     ps_buf_add_str(p->html.out, stages ? "<th class=n>stage</th><th></th>" : "<th></th>");
-    ps_html_unit scale = ps_html_unit_of(t, ps_table_column(t, "step"), 0, t->n_rows);
-    scale.decimals += scale.decimals == 0; /* parts of a step are smaller than the step */
     for (size_t c = 0; c < N_NUMBERS; c++) {
         if (!is_nothing(t, NUMBERS[c])) {
-            ps_buf_addf(p->html.out, "<th class=n>%s (%s)</th>", NUMBERS[c], scale.name);
+            ps_buf_addf(p->html.out, "<th class=n>%s (%s)</th>", NUMBERS[c],
+                        units[ps_table_column(t, NUMBERS[c])].unit.name);
         }
     }
     ps_buf_add_str(p->html.out, "</tr>\n");
@@ -110,13 +113,15 @@ static void put_report_html_overview(page *p) {
         ps_buf_addf(p->html.out, "<tr><td class=n>%lld</td>", (long long)ps_view_int(t, r, "rank"));
         if (stages) {
             size_t stage = ps_table_column(t, "stage");
-            ps_html_cell(&p->html, &t->columns[stage], ps_table_cell(t, r, stage), scale, 0);
+            ps_html_cell(&p->html, &t->columns[stage], ps_table_cell(t, r, stage), &units[stage],
+                         0);
         }
         put_bar(p, t, r, longest_ns);
         for (size_t c = 0; c < N_NUMBERS; c++) {
             size_t column = ps_table_column(t, NUMBERS[c]);
             if (!is_nothing(t, NUMBERS[c])) {
-                ps_html_cell(&p->html, &t->columns[column], ps_table_cell(t, r, column), scale, 0);
+                ps_html_cell(&p->html, &t->columns[column], ps_table_cell(t, r, column),
+                             &units[column], 0);
             }
         }
         ps_buf_add_str(p->html.out, "</tr>\n");

@@ -4,7 +4,7 @@
  *   ───────────────────────────────────────────
  *      0  aclnnMatmul…all        12.4      81.2
  *
- * First all cells become text (one unit and one number of decimals a column), then the widths are settled: texts
+ * First all cells become text (column_units.h says in which unit and with how many digits), then the widths are settled: texts
  * and headers give way to a minimum, longest first; columns that still find no room go into a further block below,
  * which repeats the columns that tell the rows apart. Nothing is left out. A header wider than its column is shown whole over
  * several lines. A text in the last column is a note: it is shown whole, in a block of its own and over several lines where it
@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/utf8.h"
+#include "write/out/column_units.h"
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
 #include "write/out/writers.h"
@@ -29,8 +30,7 @@ enum { NOTE_LINES = 6 };
 typedef struct column_look {
     const char *header; /* with the unit */
     const char *unit;
-    int64_t scale; /* of the column's own unit in one shown; integers, a power of ten */
-    double factor; /* shown = value * factor, for reals and bytes */
+    double own, per; /* shown = value * own / per */
     unsigned decimals;
     bool as_is; /* exact values */
     bool is_text;
@@ -56,151 +56,21 @@ typedef struct layout {
 
 /* --- numbers ----------------------------------------------------------------------------------------------- */
 
-static double table_text_number_of(const ps_column *column, const ps_value *cell) {
-    return column->type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
-}
-
-/* Largest and smallest size in a column that are not 0; 0 for none. */
-static void sizes(const ps_table *t, size_t column, double *largest, double *smallest,
-                  bool *whole) {
-    *largest = 0;
-    *smallest = 0;
-    *whole = true;
-    for (size_t r = 0; r < t->n_rows; r++) {
-        const ps_value *cell = ps_table_cell(t, r, column);
-        double size = cell->is_null ? 0 : fabs(table_text_number_of(&t->columns[column], cell));
-        if (size == 0 || !isfinite(size)) {
-            continue;
-        }
-        *largest = size > *largest ? size : *largest;
-        *smallest = *smallest == 0 || size < *smallest ? size : *smallest;
-        *whole = *whole && size == floor(size);
-    }
-}
-
-typedef struct unit_step {
-    const char *name;
-    int64_t scale;
-} unit_step;
-
-/* The largest unit in which the largest value is at least 1. */
-static unit_step pick_unit(const unit_step *steps, size_t n, double largest) {
-    size_t i = 0;
-    while (i + 1 < n && largest >= (double)steps[i + 1].scale) {
-        i++;
-    }
-    return steps[i];
-}
-
-static int64_t ns_per(ps_unit unit) {
-    return unit == PS_UNIT_MS ? 1000000 : unit == PS_UNIT_US ? 1000 : 1;
-}
-
-/* The largest value shows three significant digits; one digit more where the smallest would lose too many. */
-static unsigned pick_decimals(double largest, double smallest) {
-    unsigned few = ps_decimals_for(largest);
-    unsigned many = ps_decimals_for(smallest);
-    return many > few + 1 ? few + 1 : few;
-}
-
-static bool is_time(const ps_column *column) {
-    bool number = column->type == PS_COL_INT || column->type == PS_COL_REAL;
-    return number && !column->exact &&
-           (column->unit == PS_UNIT_NS || column->unit == PS_UNIT_US || column->unit == PS_UNIT_MS);
-}
-
-static bool is_size(const ps_column *column) {
-    return column->unit == PS_UNIT_BYTES && !column->exact;
-}
-
-/* Times of a table share one unit, and so do sizes, so that they can be added up and compared by eye, but for columns that
- * are a thousand times smaller: those would lose their digits. In ns, or bytes. */
-static double largest_alike(const ps_table *t, bool (*is_alike)(const ps_column *)) {
-    double most = 0;
-    for (size_t c = 0; c < t->n_columns; c++) {
-        double largest = 0;
-        double smallest = 0;
-        bool whole = true;
-        if (is_alike(&t->columns[c])) {
-            sizes(t, c, &largest, &smallest, &whole);
-            largest *= (double)ns_per(t->columns[c].unit);
-            most = largest > most ? largest : most;
-        }
-    }
-    return most;
-}
-
-static void look_at_time(column_look *look, const ps_column *column, double table_largest_ns,
-                         double largest, double smallest) {
-    static const unit_step STEPS[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-    double own = (double)ns_per(column->unit);
-    bool shared = largest * own * 1000 >= table_largest_ns || largest == 0;
-    unit_step unit =
-        pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], shared ? table_largest_ns : largest * own);
-    look->unit = unit.name;
-    look->factor = own / (double)unit.scale;
-    /* An integer of a unit coarser than the one shown is multiplied, which only the real path does. */
-    look->scale = unit.scale >= ns_per(column->unit) ? unit.scale / ns_per(column->unit) : 0;
-    bool whole = look->scale == 1 && column->type == PS_COL_INT; /* no fraction there could be */
-    look->decimals = whole ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
-}
-
-static void look_at_bytes(column_look *look, double table_largest, double largest,
-                          double smallest) {
-    static const unit_step STEPS[] = {{"bytes", 1},
-                                      {"KiB", 1 << 10},
-                                      {"MiB", 1 << 20},
-                                      {"GiB", 1 << 30},
-                                      {"TiB", (int64_t)1 << 40}};
-    bool shared = largest * 1000 >= table_largest || largest == 0;
-    unit_step unit =
-        pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], shared ? table_largest : largest);
-    look->unit = unit.name;
-    look->factor = 1 / (double)unit.scale;
-    look->scale = unit.scale == 1 ? 1 : 0;
-    look->decimals =
-        unit.scale == 1 ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
-}
-
-static column_look table_text_look_at(const ps_table *t, size_t c, bool exact) {
-    const ps_column *column = &t->columns[c];
-    column_look look = {.unit = ps_unit_name(column->unit), .scale = 1, .factor = 1};
-    look.is_text = column->type == PS_COL_TEXT || column->type == PS_COL_STRING_ID;
-    if (look.is_text) {
+static column_look table_text_look_at(const ps_column *column, const ps_column_numbers *numbers,
+                                      bool exact) {
+    column_look look = {.unit = ps_unit_name(column->unit), .own = 1, .per = 1};
+    look.is_text = ps_column_is_text(column);
+    bool is_count = column->type == PS_COL_INT && numbers->kind == PS_UNITS_NONE &&
+                    column->unit != PS_UNIT_PERCENT;
+    look.as_is = exact || column->exact || is_count;
+    if (look.is_text || look.as_is) {
         return look;
     }
-    double largest = 0;
-    double smallest = 0;
-    bool whole = true;
-    sizes(t, c, &largest, &smallest, &whole);
-    switch (column->unit) {
-    case PS_UNIT_NS:
-    case PS_UNIT_US:
-    case PS_UNIT_MS:
-        look.as_is = exact || column->exact;
-        if (!look.as_is) {
-            look_at_time(&look, column, largest_alike(t, is_time), largest, smallest);
-        }
-        break;
-    case PS_UNIT_BYTES:
-        look.as_is = exact || column->exact;
-        if (!look.as_is) {
-            look_at_bytes(&look, largest_alike(t, is_size), largest, smallest);
-        }
-        break;
-    case PS_UNIT_PERCENT:
-        look.as_is = exact || column->exact;
-        look.decimals = 1;
-        break;
-    case PS_UNIT_MB:
-    case PS_UNIT_GB_PER_S:
-    case PS_UNIT_TFLOPS:
-    case PS_UNIT_MHZ:
-    case PS_UNIT_NONE:
-    case PS_UNIT_COUNT:
-        look.as_is = exact || column->exact || column->type == PS_COL_INT;
-        look.decimals = whole ? 0 : pick_decimals(largest, smallest);
-        break;
+    look.decimals = column->unit == PS_UNIT_PERCENT ? 1 : numbers->decimals;
+    if (numbers->kind != PS_UNITS_NONE) {
+        look.unit = numbers->unit.name;
+        look.own = (double)numbers->own;
+        look.per = (double)numbers->unit.size;
     }
     return look;
 }
@@ -219,14 +89,10 @@ static void number_text(const column_look *look, const ps_column *column, const 
     if (look->as_is && whole) {
         (void)snprintf(out, PS_NUMBER_TEXT, "%lld", (long long)cell->u.i);
     } else if (look->as_is || (!whole && !isfinite(cell->u.r))) {
-        ps_real_shortest(table_text_number_of(column, cell), out);
+        ps_real_shortest(cell->u.r, out);
     } else {
-        double value = table_text_number_of(column, cell) * look->factor;
-        if (whole && look->scale > 0) {
-            ps_int_scaled(cell->u.i, look->scale, look->decimals, out);
-        } else {
-            (void)snprintf(out, PS_NUMBER_TEXT, "%.*f", (int)look->decimals, value);
-        }
+        double value = (whole ? (double)cell->u.i : cell->u.r) * look->own / look->per;
+        (void)snprintf(out, PS_NUMBER_TEXT, "%.*f", (int)look->decimals, value);
         show_small(value, look->decimals, out);
     }
 }
@@ -315,9 +181,10 @@ static size_t longest_word_of(const char *header) {
 
 static bool make_texts(layout *l) {
     size_t n = l->table->n_columns;
-    for (size_t c = 0; c < n; c++) {
+    const ps_column_numbers *numbers = ps_column_units(&l->arena, l->table, 0, l->table->n_rows);
+    for (size_t c = 0; numbers != NULL && c < n; c++) {
         column_look *look = &l->looks[c];
-        *look = table_text_look_at(l->table, c, l->style->exact);
+        *look = table_text_look_at(&l->table->columns[c], &numbers[c], l->style->exact);
         look->header = header_text(l, c);
         if (look->header == NULL) {
             return false;
@@ -337,7 +204,7 @@ static bool make_texts(layout *l) {
         look->widest = widest;
         look->longest_word = longest_word_of(look->header);
     }
-    return true;
+    return numbers != NULL;
 }
 
 /* --- widths and blocks ------------------------------------------------------------------------------------- */
