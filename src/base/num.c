@@ -113,21 +113,40 @@ const char *ps_rank_text(int64_t rank, char out[24]) {
     return out;
 }
 
-ps_ns_text ps_ns_text_of(int64_t ns) {
-    static const struct {
-        const char *unit;
-        double scale;
-    } UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-    ps_ns_text out;
-    double size = fabs((double)ns);
+ps_ns_unit ps_ns_unit_for(int64_t ns) {
+    static const ps_ns_unit UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
     size_t u = 0;
-    while (u < 3 && size < UNITS[u].scale) {
+    while (u < 3 && ps_magnitude(ns) < (uint64_t)UNITS[u].ns) {
         u++;
     }
-    double value = (double)ns / UNITS[u].scale;
-    int decimals = u == 3 || fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
-    (void)snprintf(out.text, sizeof out.text, "%.*f %s", decimals, value, UNITS[u].unit);
+    return UNITS[u];
+}
+
+unsigned ps_decimals_for(double value) {
+    double size = fabs(value);
+    if (size == 0 || size >= 99.95) {
+        return 0;
+    }
+    if (size >= 9.995) {
+        return 1;
+    }
+    return size >= 0.9995 ? 2 : 3;
+}
+
+unsigned ps_ns_decimals(int64_t ns, ps_ns_unit unit) {
+    return unit.ns == 1 ? 0 : ps_decimals_for((double)ns / (double)unit.ns);
+}
+
+ps_ns_text ps_ns_text_in(int64_t ns, ps_ns_unit unit, unsigned decimals) {
+    ps_ns_text out;
+    (void)snprintf(out.text, sizeof out.text, "%.*f %s", (int)decimals,
+                   (double)ns / (double)unit.ns, unit.name);
     return out;
+}
+
+ps_ns_text ps_ns_text_of(int64_t ns) {
+    ps_ns_unit unit = ps_ns_unit_for(ns);
+    return ps_ns_text_in(ns, unit, ps_ns_decimals(ns, unit));
 }
 
 static int64_t middle_of(int64_t a, int64_t b, int64_t c) {

@@ -54,11 +54,24 @@ int64_t ps_median_i64(int64_t *values, size_t n);
 /* The most common of n counts, of several as common the largest; those of 0 and less are none. Sorts them. 0 of none. */
 int64_t ps_usual_i64(int64_t *counts, size_t n);
 
+typedef struct ps_ns_unit {
+    const char *name;
+    int64_t ns;
+} ps_ns_unit;
+/* The largest in which a time is at least 1, of s, ms, us, ns. Of times that stand in one column: write/out/column_units.h. */
+ps_ns_unit ps_ns_unit_for(int64_t ns);
+
+/* Digits behind the point that show three significant ones of a value, at most 3. */
+unsigned ps_decimals_for(double value);
+/* Of a time in a unit; of ns none. */
+unsigned ps_ns_decimals(int64_t ns, ps_ns_unit unit);
+
 /* "18.3 ms": three significant digits, in the unit that fits. */
 typedef struct ps_ns_text {
     char text[32];
 } ps_ns_text;
 ps_ns_text ps_ns_text_of(int64_t ns);
+ps_ns_text ps_ns_text_in(int64_t ns, ps_ns_unit unit, unsigned decimals);
 
 /* Orders int64_t for qsort and bsearch. */
 int ps_compare_i64(const void *a, const void *b);

@@ -123,6 +123,23 @@ static void ranks(void **state) {
     assert_string_equal(PS_RANK(-1), "?");
 }
 
+/* Three digits in the unit that fits, as the viewer says them (web/src/base/time.ts). */
+static void times(void **state) {
+    (void)state;
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } TIMES[] = {{12412345, "12.4 ms"},       {999, "999 ns"},
+                 {1234567890, "1.23 s"},      {99960000, "100 ms"},
+                 {9996000, "10.0 ms"},        {38250000, "38.2 ms"},
+                 {-27000000, "-27.0 ms"},     {0, "0 ns"},
+                 {5250, "5.25 us"},           {-5, "-5 ns"},
+                 {INT64_MIN, "-9223372037 s"}};
+    for (size_t i = 0; i < sizeof TIMES / sizeof *TIMES; i++) {
+        assert_string_equal(ps_ns_text_of(TIMES[i].ns).text, TIMES[i].text);
+    }
+}
+
 static void midpoints(void **state) {
     (void)state;
     assert_int_equal(ps_midpoint_i64(1, 2), 1);
@@ -191,6 +208,7 @@ int main(void) {
         cmocka_unit_test(scaled_numbers),
         cmocka_unit_test(sums_stay_at_the_ends_of_the_range),
         cmocka_unit_test(ranks),
+        cmocka_unit_test(times),
         cmocka_unit_test(midpoints),
         cmocka_unit_test(medians),
     };

@@ -24,6 +24,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 #include "base/utf8.h"
 #include "write/chart/block_names.h"
 #include "write/chart/chart_cells.h"
@@ -72,30 +73,16 @@ static void put_colour_rect(picture *p, double x, double y, double w, double h, 
 
 /* --- times ------------------------------------------------------------------------------------------------- */
 
-typedef struct unit {
-    const char *name;
-    int64_t ns;
-} unit;
-
-/* The largest unit that leaves at least `least` before the point. */
-static unit unit_for(int64_t ns, int64_t least) {
-    static const unit UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"µs", 1000}, {"ns", 1}};
-    size_t i = 0;
-    while (i < 3 && ns / least < UNITS[i].ns) {
-        i++;
-    }
-    return UNITS[i];
+/* In a picture, which is no terminal. */
+static const char *svg_unit_name(ps_ns_unit unit) {
+    return unit.ns == 1000 ? "µs" : unit.name;
 }
 
 /* "12.4 ms" */
 static void format_duration(int64_t ns, char *out, size_t size) {
-    unit u = unit_for(ns, 1);
-    double v = (double)ns / (double)u.ns;
-    (void)snprintf(out, size, "%.*f %s",
-                   u.ns == 1 || v >= 99.95 ? 0
-                   : v >= 9.995            ? 1
-                                           : 2,
-                   v, u.name);
+    ps_ns_unit unit = ps_ns_unit_for(ns);
+    (void)snprintf(out, size, "%.*f %s", (int)ps_ns_decimals(ns, unit),
+                   (double)ns / (double)unit.ns, svg_unit_name(unit));
 }
 
 /* --- layout ------------------------------------------------------------------------------------------------ */
@@ -484,7 +471,7 @@ static void put_grid(picture *p, double y0, double y1) {
 }
 
 static void put_axis(picture *p) {
-    unit u = unit_for(p->window_ns, 2);
+    ps_ns_unit u = ps_ns_unit_for(p->window_ns / 2);
     int64_t tick = tick_ns(p);
     int decimals = 0;
     for (int64_t rest = u.ns; rest > 1 && tick % rest != 0; rest /= 10) {
@@ -499,7 +486,7 @@ static void put_axis(picture *p) {
         put_colour_rect(p, x, p->y, 1, 5, p->surfaces->quiet);
         /* The first number carries the unit. */
         if (k == 0) {
-            (void)snprintf(text, sizeof text, "0 %s", u.name);
+            (void)snprintf(text, sizeof text, "0 %s", svg_unit_name(u));
         } else {
             (void)snprintf(text, sizeof text, "%.*f", decimals,
                            (double)k * (double)tick / (double)u.ns);
@@ -698,18 +685,19 @@ static double figure_x(const picture *p, const stage_columns *c, int i) {
     return p->width - PAD - (c->n - 1 - i) * FIGURE;
 }
 
-static void put_stage_heads(picture *p, const stage_columns *c, unit u) {
+static void put_stage_heads(picture *p, const stage_columns *c, ps_ns_unit u) {
     char text[64];
     for (int i = 0; i < c->n; i++) {
         if (i == 0) {
-            (void)snprintf(text, sizeof text, PS_SAY(p->lang, "busy %s", "忙 %s"), u.name);
+            (void)snprintf(text, sizeof text, PS_SAY(p->lang, "busy %s", "忙 %s"),
+                           svg_unit_name(u));
         } else if (i == c->other) {
             (void)snprintf(text, sizeof text, PS_SAY(p->lang, "other work %s", "其他工作 %s"),
-                           u.name);
+                           svg_unit_name(u));
         } else if (i < c->busy_share) {
             (void)snprintf(text, sizeof text, "%s %s",
                            ps_bubble_cause_word(p->lang, (ps_bubble_cause)(i - c->first_cause)),
-                           u.name);
+                           svg_unit_name(u));
         } else {
             (void)snprintf(text, sizeof text, "%s",
                            i == c->busy_share ? PS_SAY(p->lang, "busy %", "忙 %")
@@ -719,7 +707,7 @@ static void put_stage_heads(picture *p, const stage_columns *c, unit u) {
     }
 }
 
-static void put_stage_figures(picture *p, const stage_columns *c, unit u, const ps_row *row) {
+static void put_stage_figures(picture *p, const stage_columns *c, ps_ns_unit u, const ps_row *row) {
     double values[N_FIGURES] = {(double)row->busy_ns / (double)u.ns};
     double idle = 0;
     char text[64];
@@ -740,7 +728,7 @@ static void put_stage_figures(picture *p, const stage_columns *c, unit u, const 
 }
 
 static void put_stages(picture *p) {
-    unit u = unit_for(p->rows.span_ns, 10);
+    ps_ns_unit u = ps_ns_unit_for(p->rows.span_ns / 10);
     const stage_columns columns = columns_of_stages(p);
     double bar_x = PAD + NAMES;
     double bar_w = p->width - PAD - columns.n * FIGURE - bar_x - 8;

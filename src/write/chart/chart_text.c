@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/num.h"
 #include "base/order.h"
 #include "base/utf8.h"
 #include "model/lacks.h"

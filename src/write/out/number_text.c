@@ -104,14 +104,3 @@ void ps_int_scaled(int64_t value, int64_t scale, unsigned decimals, char out[PS_
                        "000000000");
     }
 }
-
-unsigned ps_decimals_for(double value) {
-    double size = fabs(value);
-    if (size == 0 || size >= 99.95) {
-        return 0;
-    }
-    if (size >= 9.995) {
-        return 1;
-    }
-    return size >= 0.9995 ? 2 : 3;
-}

@@ -23,7 +23,4 @@ void ps_add_number(ps_buf *out, ps_col_type type, const ps_value *cell);
  * all the way. */
 void ps_int_scaled(int64_t value, int64_t scale, unsigned decimals, char out[PS_NUMBER_TEXT]);
 
-/* Digits after the point that show three significant ones of `value` (0 or more, at most 3). */
-unsigned ps_decimals_for(double value);
-
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "base/num.h"
 #include "model/lacks.h"
 #include "write/out/json_text.h"
-#include "write/out/number_text.h"
 #include "write/out/writers.h"
 
 static size_t column_named(const ps_table *t, const char *name) {
@@ -30,48 +30,18 @@ static const ps_table *table_named(const ps_comparison *c, const char *name) {
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    int64_t scale;
-} TIME_UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
-
-static size_t time_unit_for(int64_t ns) {
-    size_t i = 0;
-    while (i < 3 && ns < TIME_UNITS[i].scale) {
-        i++;
-    }
-    return i;
-}
-
-/* Behind the point, so that three digits count. */
-static unsigned time_decimals(int64_t ns, size_t unit) {
-    return unit == 3 ? 0 : ps_decimals_for((double)ns / (double)TIME_UNITS[unit].scale);
-}
-
-static void time_text(int64_t ns, size_t unit, unsigned decimals, char out[PS_NUMBER_TEXT]) {
-    ps_int_scaled(ns, TIME_UNITS[unit].scale, decimals, out);
-    size_t n = strlen(out);
-    (void)snprintf(out + n, PS_NUMBER_TEXT - n, " %s", TIME_UNITS[unit].name);
-}
-
-/* Three digits and a unit: "1.52 ms". */
-static void duration_text(int64_t ns, char out[PS_NUMBER_TEXT]) {
-    size_t unit = time_unit_for(ns);
-    time_text(ns, unit, time_decimals(ns, unit), out);
-}
-
 /* As in web/src/base/time.ts. */
 #define MOST_MORE_DIGITS 2
 
 /* Two times in one unit, with two digits of their difference: "1.0051 s", "1.0000 s". false: that takes too many digits, and the
  * first one has three. */
-static bool duration_texts(int64_t a, int64_t b, char out[2][PS_NUMBER_TEXT]) {
+static bool duration_texts(int64_t a, int64_t b, ps_ns_text out[2]) {
     int64_t longer = a > b ? a : b;
     int64_t difference = longer - (a > b ? b : a);
-    size_t unit = time_unit_for(longer);
-    unsigned plain = time_decimals(longer, unit);
+    ps_ns_unit unit = ps_ns_unit_for(longer);
+    unsigned plain = ps_ns_decimals(longer, unit);
     unsigned decimals = plain;
-    int64_t last = TIME_UNITS[unit].scale; /* what the last digit is worth */
+    int64_t last = unit.ns; /* what the last digit is worth */
     for (unsigned i = 0; i < plain; i++) {
         last /= 10;
     }
@@ -79,11 +49,11 @@ static bool duration_texts(int64_t a, int64_t b, char out[2][PS_NUMBER_TEXT]) {
         decimals++;
     }
     if (decimals > plain + MOST_MORE_DIGITS) {
-        duration_text(a, out[0]);
+        out[0] = ps_ns_text_of(a);
         return false;
     }
-    time_text(a, unit, decimals, out[0]);
-    time_text(b, unit, decimals, out[1]);
+    out[0] = ps_ns_text_in(a, unit, decimals);
+    out[1] = ps_ns_text_in(b, unit, decimals);
     return true;
 }
 
@@ -137,9 +107,8 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     int64_t base = ps_table_cell(t, 0, column_named(t, "base"))->u.i;
     int64_t lost = now - base;
     const ps_value *ratio = ps_table_cell(t, 0, column_named(t, "new / base"));
-    char difference[PS_NUMBER_TEXT];
-    char times[2][PS_NUMBER_TEXT];
-    duration_text(lost < 0 ? -lost : lost, difference);
+    ps_ns_text difference = ps_ns_text_of(lost < 0 ? -lost : lost);
+    ps_ns_text times[2];
     bool is_alike = !duration_texts(now, base, times);
     put_side(c, 0, out);
     put_side(c, 1, out);
@@ -149,7 +118,7 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
         ps_buf_addf(out,
                     PS_SAY(c->lang, "A %s takes as long as in the base: %s.\n",
                            "%s 耗时与基线相同：%s。\n"),
-                    what, times[0]);
+                    what, times[0].text);
         return;
     }
     if (is_alike) { /* "330 ms instead of 330 ms" says nothing */
@@ -158,17 +127,17 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
                                       "%s 耗时比基线增加 %s，为 %s")
                              : PS_SAY(c->lang, "A %s takes %s less than in the base, %s",
                                       "%s 耗时比基线减少 %s，为 %s"),
-                    what, difference, times[0]);
+                    what, difference.text, times[0].text);
     } else if (lost > 0) {
         ps_buf_addf(out,
                     PS_SAY(c->lang, "A %s takes %s longer: %s instead of %s",
                            "%s 耗时增加 %s：%s，基线为 %s"),
-                    what, difference, times[0], times[1]);
+                    what, difference.text, times[0].text, times[1].text);
     } else {
         ps_buf_addf(out,
                     PS_SAY(c->lang, "A %s takes %s less: %s instead of %s",
                            "%s 耗时减少 %s：%s，基线为 %s"),
-                    what, difference, times[0], times[1]);
+                    what, difference.text, times[0].text, times[1].text);
     }
     if (!ratio->is_null && !is_alike) {
         int digits = fabs(ratio->u.r - 1) < 0.01 ? 5 : 3; /* "1 times" says nothing */
