@@ -25,6 +25,7 @@ static bool put_whatif_members(const ps_whatif_view *view, ps_buf *out) {
     char waste[PS_WHATIF_WASTE];
     ps_json j = ps_json_members_to(out);
     ps_json_key_str(&j, "waste", ps_whatif_waste(view, waste));
+    ps_json_key_str(&j, "usual", ps_whatif_usual(view->lang));
     size_t n = ps_whatif_doubts(view, doubts);
     put_sentence_list(&j, doubts[0], PS_WHATIF_DOUBT, n);
     return ps_buf_ok(out);

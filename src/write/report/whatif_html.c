@@ -42,6 +42,7 @@ static void put_whatif_page_top(ps_html_page *p, const ps_whatif_view *view) {
     char waste[PS_WHATIF_WASTE];
     ps_html_tile(p, ps_whatif_waste(view, waste), PS_SAY(lang, "waste", "浪费"));
     ps_buf_add_str(p->out, "</div>\n");
+    ps_html_tag(p, "<p class=quiet>", ps_whatif_usual(lang), "</p>\n");
     char doubts[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT];
     size_t n = ps_whatif_doubts(view, doubts);
     for (size_t i = 0; i < n; i++) {

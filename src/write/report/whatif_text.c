@@ -157,6 +157,16 @@ const char *ps_whatif_waste(const ps_whatif_view *view, char out[PS_WHATIF_WASTE
     return out;
 }
 
+const char *ps_whatif_usual(ps_lang lang) {
+    return PS_SAY(
+        lang,
+        "Usual: of computing the mean of all workers, slow ones included; of communication the median. "
+        "The ideal gives fast workers that mean, too; a repair leaves them as measured, so its step may "
+        "be shorter than the ideal.",
+        "通常时长：计算取全部 worker 的平均（含慢者），通信取中位数。理想 step 中较快的 worker 也按此平均计，"
+        "而改进项保留其实测时长，因此改进后的 step 可能短于理想。");
+}
+
 /* The replay first: all else stands on it. */
 static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
     const ps_table *t = view->job;
@@ -176,18 +186,12 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
                          "理想：每个算子都为其种类的通常时长"),
                   ideal, PS_SAY(lang, "the replay", "仿真"),
                   100 * ((double)ideal / (double)real - 1));
-    put_paragraph(
-        out, width, 2, 2, "%s",
-        PS_SAY(
-            lang,
-            "usual: of computing the mean of all workers, slow ones included; of communication the "
-            "median",
-            "通常时长：计算取全部 worker 的平均（含慢者），通信取中位数"));
     char waste[PS_WHATIF_WASTE];
     ps_buf_addf(out,
                 PS_SAY(lang, "  slowdown %.3f: %s of the job's time is waste\n",
                        "  变慢倍数 %.3f：作业时间的 %s 被浪费\n"),
                 ps_view_real(t, 0, "slowdown"), ps_whatif_waste(view, waste));
+    put_paragraph(out, width, 2, 2, "%s", ps_whatif_usual(lang));
     char doubts[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT];
     size_t n = ps_whatif_doubts(view, doubts);
     for (size_t i = 0; i < n; i++) {

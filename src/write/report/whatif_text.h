@@ -27,6 +27,9 @@ typedef struct ps_whatif_view {
 #define PS_WHATIF_DOUBT 560
 size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT]);
 
+/* What usual is, and why a repair may be shorter than the ideal. */
+const char *ps_whatif_usual(ps_lang lang);
+
 /* "15.2 %", or "none": where kinds of ops differ by stage the steps with all of a kind alike may be the longer ones. */
 #define PS_WHATIF_WASTE 24
 const char *ps_whatif_waste(const ps_whatif_view *view, char out[PS_WHATIF_WASTE]);

@@ -94,7 +94,7 @@ function Answered({ reply }: { reply: Tables }) {
   return (
     <>
       <Facts reply={reply} />
-      <p class="quiet">{t("whatif.usual")}</p>
+      <p class="quiet">{reply.usual}</p>
       {reply.sentences.map((sentence) => (
         <p class="verdict">{sentence}</p>
       ))}

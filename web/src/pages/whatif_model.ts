@@ -8,6 +8,8 @@ export interface Tables {
   sentences: string[];
   /** "15.2 %", or "none". */
   waste?: string;
+  /** What usual is, in a sentence. */
+  usual?: string;
 }
 
 export const tableOf = (reply: Tables, name: string): Table | null =>
