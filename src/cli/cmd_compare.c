@@ -141,6 +141,7 @@ static bool is_one_capture(const ps_cli *cli) {
 
 /* Which ranks and step of each side. An exit status. */
 static int take_parts(ps_cli *cli, ps_run_opts *opts, int64_t *base_step) {
+    opts->dashes = "--";
     opts->rank_list = ps_cli_text(cli, "rank_list");
     opts->baseline_ranks = ps_cli_text(cli, "base_rank_list");
     if (ps_cli_given(cli, "comparison_step")) {

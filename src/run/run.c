@@ -818,7 +818,10 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
 ps_run *ps_run_listed_ranks(const ps_analysis *const *analyses, size_t n_analyses,
                             const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
     ps_rank_selection listed;
-    ps_code code = ps_rank_selection_init(&listed, cluster, opts->rank_list, "rank_list", err);
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s%s", opts->dashes != NULL ? opts->dashes : "",
+                   opts->rank_list_name != NULL ? opts->rank_list_name : "rank_list");
+    ps_code code = ps_rank_selection_init(&listed, cluster, opts->rank_list, name, err);
     code = code == PS_OK ? ps_rank_selection_check(&listed, cluster, err) : code;
     ps_run *run = code == PS_OK ? ps_run_analyses(analyses, n_analyses, cluster, listed.ranks,
                                                   listed.n, opts, err)

@@ -33,7 +33,9 @@ typedef struct ps_run_opts {
     size_t
         n_makers; /* the first so many analyses only give what the others take: what they miss is no
                         news */
-    const char *rank_list;     /* of ps_run_listed_ranks(): all, or ranks as in 0,1,5; NULL: all */
+    const char *rank_list;      /* of ps_run_listed_ranks(): all, or ranks as in 0,1,5; NULL: all */
+    const char *rank_list_name; /* in errors; NULL: rank_list */
+    const char *dashes; /* before names of options in errors: "--" of a command line; NULL: none */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
     const char *baseline_ranks; /* of these, as rank_list; NULL: all */
     const int64_t *

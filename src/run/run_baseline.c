@@ -59,6 +59,7 @@ static ps_code run_all(ps_baseline *b, const ps_analysis *const *analyses, size_
     add_wanted(b, analyses, n);
     own.baseline_path = NULL;
     own.rank_list = opts->baseline_ranks;
+    own.rank_list_name = "base_rank_list";
     own.work = PS_RUN_WHOLE;
     own.out_dir = NULL;
     own.export_type = PS_EXPORT_NOTHING;

@@ -36,10 +36,12 @@ ps_code ps_compare_check_parts(const ps_run_opts *opts, bool is_one_capture, ps_
     bool is_same = is_one_capture && is_part && steps[0] == steps[1] &&
                    (is_all ? ps_is_all_ranks(lists[1])
                            : !ps_is_all_ranks(lists[1]) && strcmp(lists[0], lists[1]) == 0);
+    const char *dashes = opts->dashes != NULL ? opts->dashes : "";
     return !is_same ? PS_OK
                     : ps_fail_said(err, PS_USAGE,
                                    "both sides are the same ranks and steps of one capture: give "
-                                   "another base_rank_list or base_step",
+                                   "another %sbase_rank_list or %sbase_step",
                                    "两侧是同一采集数据的相同 rank 与 step：请给出不同的 "
-                                   "base_rank_list 或 base_step");
+                                   "%sbase_rank_list 或 %sbase_step",
+                                   dashes, dashes);
 }

@@ -63,7 +63,7 @@ says_out "base  $T/job: 2 ranks, 2 steps"
 run 2 compare "$T/job" --rank_list 1
 says 'base_rank_list'
 run 2 compare "$T/job" --rank_list 1 --base_rank_list 1
-says 'both sides are the same ranks and steps of one capture: give another base_rank_list or base_step'
+says 'both sides are the same ranks and steps of one capture: give another --base_rank_list or --base_step'
 run 2 compare "$T/job" "$T/old/../job" --step 1 --base_step 1
 says 'both sides are the same'
 run 2 compare "$T/job" --rank_list 7 --base_rank_list 0
@@ -75,4 +75,6 @@ says 'step 9: no such step; there are: 1-2'
 run 2 compare "$T/job" --step 1 --base_step 9
 says 'baseline: step 9: no such step; there are: 1-2'
 run 2 compare "$T/job" --rank_list one --base_rank_list 0
-says "'one' is not a rank"
+says "pipescope: --rank_list: 'one' is not a rank"
+run 2 compare "$T/job" --rank_list 1 --base_rank_list one
+says "baseline: --base_rank_list: 'one' is not a rank"
