@@ -201,6 +201,10 @@ test("parts of a device's time have words in both languages, by what they lie in
     assert.equal(partName("Computing/Conv/Backward", "Backward"), "反向");
     assert.equal(partPath("Computing/Conv/Backward"), "计算/卷积/反向");
     assert.equal(partName("Free", "Free"), "空闲");
+    assert.equal(
+      partPath("Communication(Not Overlapped)/unnamed group"),
+      "未掩盖通信/未命名通信域",
+    );
     assert.equal(partName(group, "90.91.105.46%eth0_60000_0_17"), "90.91.105.46%eth0_60000_0_17");
     assert.equal(partName(`${group}/No task`, "No task"), "无任务");
     assert.equal(partPath(`${group}/No task`), `未掩盖通信/90.91.105.46%eth0_60000_0_17/无任务`);

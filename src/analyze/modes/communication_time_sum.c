@@ -131,7 +131,7 @@ static bool add_statistics(ps_table *t, totals *sums, const ps_comm_tables *from
         const ps_comm_time *row = &from->times[i];
         time_row m = {.step = ps_comm_tables_text(from, row->step),
                       .op = ps_comm_tables_text(from, row->op),
-                      .group = ps_comm_tables_text(from, row->group),
+                      .group = ps_text_or_null(ps_comm_tables_text(from, row->group)),
                       .rank = rank,
                       .start_us = row->start_us,
                       .elapsed = row->elapsed,
@@ -237,7 +237,7 @@ static bool add_comm_time_operators(ps_table *t, totals *sums, ps_comm_part *par
         }
         time_row m = {.step = ps_strpool_get(pool, step),
                       .op = ps_comm_text(&part->list, op->name),
-                      .group = ps_strpool_get(pool, group),
+                      .group = ps_text_or_null(ps_strpool_get(pool, group)),
                       .rank = rank,
                       .start_us = (double)op->start_ns / 1e3,
                       .elapsed = (double)ps_comm_op_ns(op) / 1e6,
@@ -396,12 +396,13 @@ static bool sum_bandwidth(bands *b, const ps_comm_bandwidth *row) {
 
 static void put_bandwidth(ps_table *t, const ps_comm_tables *from, int64_t rank, const char *op,
                           const ps_comm_bandwidth *row) {
-    ps_table_put(t, &(bandwidth_row){.step = ps_comm_tables_text(from, row->step),
-                                     .op = op,
-                                     .group = ps_comm_tables_text(from, row->group),
-                                     .transport = ps_comm_tables_text(from, row->transport),
-                                     .rank = rank,
-                                     .of = *row});
+    ps_table_put(t,
+                 &(bandwidth_row){.step = ps_comm_tables_text(from, row->step),
+                                  .op = op,
+                                  .group = ps_text_or_null(ps_comm_tables_text(from, row->group)),
+                                  .transport = ps_comm_tables_text(from, row->transport),
+                                  .rank = rank,
+                                  .of = *row});
 }
 
 static void put_bandwidths(ps_table *t, const ps_comm_tables *from, int64_t rank) {

@@ -204,7 +204,7 @@ static void put_sample(ps_table *t, const finding *f, const sample *s) {
     const ps_comm_op *op = s->op;
     ps_table_put(t, &(sample_row){.rank = f->in->ranks[s->rank].rank,
                                   .time_ns = op->end_ns - op->start_ns,
-                                  .group = ps_comm_text(list, op->look->group),
+                                  .group = ps_text_or_null(ps_comm_text(list, op->look->group)),
                                   .name = ps_comm_text(list, op->name),
                                   .type = ps_comm_text(list, op->look->type),
                                   .data_type = ps_str_is_none(op->look->data_type)

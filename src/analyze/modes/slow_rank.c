@@ -141,7 +141,7 @@ static void give_slow_rank_ops(judging *j) {
         const vote *v = &j->votes[i];
         const ps_comm_list *list = j->lists[v->rank];
         vote_row row = {.name = ps_comm_text(list, v->op->name),
-                        .group = ps_comm_text(list, v->op->look->group),
+                        .group = ps_text_or_null(ps_comm_text(list, v->op->look->group)),
                         .start_ns = v->op->start_ns,
                         .stats = ps_stats_of(j->durations, take_durations(j, v->collective))};
         (void)snprintf(row.rank, sizeof row.rank, "%lld", (long long)j->in->ranks[v->rank].rank);
@@ -193,8 +193,8 @@ static late_row late_row_of(const judging *j, size_t place) {
     bool waits_known = row->n_waits_unknown < row->n_waits || row->n_waits == 0;
     return (late_row){
         .rank = j->in->ranks[row->rank].rank,
-        .group = group,
-        .label = slow_rank_label_of(j, group),
+        .group = ps_text_or_null(group),
+        .label = ps_text_or_null(slow_rank_label_of(j, group)),
         .kind = row->is_p2p ? "p2p" : "collective",
         .n = (int64_t)row->n,
         .n_last = is_known ? (int64_t)row->n_last : PS_UNKNOWN_INT,

@@ -18,6 +18,8 @@ const OF_COMPUTING: Readonly<Record<string, string>> = {
 };
 /** What the parts below do not add up to. */
 const ROUNDING: Readonly<Record<string, string>> = { "Rounding of the profiler": "采集工具的舍入" };
+/** Of operators whose communicator nothing names. */
+const UNNAMED: Readonly<Record<string, string>> = { "unnamed group": "未命名通信域" };
 // prettier-ignore
 const OF_COMMUNICATOR: Readonly<Record<string, string>> = {
   Transmit: "传输", "Only waiting": "仅等待", "No task": "无任务",
@@ -32,7 +34,9 @@ function namesOf(path: string): string[] {
   }
   const last = rest.length > 1 ? OF_COMMUNICATOR[rest[rest.length - 1]] : undefined;
   const group = (last === undefined ? rest : rest.slice(0, -1)).join("/");
-  return [whole, ROUNDING[group] ?? group, last ?? ""].filter((name) => name !== "");
+  return [whole, ROUNDING[group] ?? UNNAMED[group] ?? group, last ?? ""].filter(
+    (name) => name !== "",
+  );
 }
 
 /** What a part is called. `name`: its own, as the server has it. */
