@@ -10,15 +10,13 @@ import {
   choiceBeside,
   lacking,
   chosenType,
-  endsTogether,
   ofType,
-  opsOf,
   pairChanges,
-  rankTimes,
   TOTAL,
   type Pair,
-  type TimeRow,
 } from "../src/pages/communication_model";
+import { Columns } from "../src/pages/columns";
+import { endsTogether, opsOf, rankTimes, timesOf } from "../src/pages/communication_times_model";
 import { curvesBeside } from "../src/pages/memory_model";
 import { columnWord } from "../src/words";
 
@@ -156,15 +154,12 @@ void test("the partner of a rank, while its capture is open", () => {
   assert.equal(rankBeside(3), null);
 });
 
-const opsTable = (...rows: [step: string, rank: number, op: string, group: string][]): Table => ({
-  ...table(rows),
-  columns: (["step", "rank_id", "hccl_op_name", "group_name"] as const).map((name) => [
-    name,
-    "text",
-    "",
-    false,
-  ]),
-});
+const OPS_COLUMNS = ["step", "rank_id", "hccl_op_name", "group_name"].map(
+  (name): Table["columns"][0] => [name, "text", "", false],
+);
+
+const opsTable = (...rows: [step: string, rank: number, op: string, group: string][]): Columns =>
+  Columns.of({ ...table(rows), columns: OPS_COLUMNS });
 
 void test("the same choice in another capture", () => {
   const group = (name: string, text: string) => ({ name, text, isP2p: false });
@@ -194,7 +189,7 @@ void test("the same choice in another capture", () => {
 
 void test("operators that are numbered anew stand beside those of their type", () => {
   const [same, taken, gone] = [999, 875, 860].map((n) => `hcom_allReduce__${n}_0_1`);
-  const of = (rows: Table) => ({ table: rows, steps: [], groups: [] });
+  const of = (rows: Columns) => ({ table: rows, steps: [], groups: [] });
   const here = of(opsTable(["1", 0, same, "g"], ["1", 0, taken, "g"], ["1", 0, gone, "g"]));
   const there = of(opsTable(["1", 0, same, "g"], ["1", 0, taken, "g"], ["1", 1, taken, "g"]));
   const found = (op: string) => choiceBeside({ step: "", group: "", op }, here, there).op;
@@ -202,22 +197,31 @@ void test("operators that are numbered anew stand beside those of their type", (
   assert.equal(found(same), same);
   assert.equal(chosenType(found(gone)), "allreduce");
   assert.equal(chosenType(found(taken)), "allreduce", "other ranks have what is called so there");
-  const row = (op: string, elapsed: number): TimeRow => ({
-    ...{ step: "1", rank: 0, op, group: "g", start_ns: 0, elapsed },
-    ...{ transit: 0, wait: 0, sync: 0, idle: 0, isSplit: false, hasWait: false, hasSync: false },
-  });
-  const rows = [
-    row("hcom_allReduce__860_3_1", 5),
-    row("hcom_allReduce__860_4_1", 7),
-    row("hcom_send__1_1_1", 1),
-    row(TOTAL, 13),
-  ];
+  const times = timesOf(
+    Columns.of({
+      ...table([
+        ["1", 0, "hcom_allReduce__860_3_1", "g", 0, 5],
+        ["1", 0, "hcom_allReduce__860_4_1", "g", 0, 7],
+        ["1", 0, "hcom_send__1_1_1", "g", 0, 1],
+        ["1", 0, TOTAL, "g", 0, 13],
+        ["1", 1, "hcom_allReduce__860_3_1", "g", 2, 9],
+      ]),
+      columns: [
+        ...OPS_COLUMNS,
+        ["start_timestamp", "real", "ns", true],
+        ["elapsed_time", "real", "ns", true],
+      ],
+    }),
+  );
   const choice = { step: "", group: "", op: ofType("allreduce") };
-  assert.equal(rankTimes(rows, choice)[0]?.elapsed, 12);
-  assert.equal(opsOf(rows, choice).length, 2);
-  const other = { ...row("hcom_allReduce__860_3_1", 9), rank: 1, start_ns: 2 };
   assert.deepEqual(
-    [...endsTogether([...rows, other], rows[0])],
+    rankTimes(times, choice).map((r) => r.elapsed),
+    [12, 9],
+  );
+  const rows = opsOf(times, choice);
+  assert.deepEqual(rows, [0, 1, 4]);
+  assert.deepEqual(
+    [...endsTogether(times, rows, { step: "1", group: "g", op: "hcom_allReduce__860_3_1" })],
     [
       [0, 6],
       [1, 0],

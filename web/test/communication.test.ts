@@ -7,14 +7,15 @@ import {
   ofRanks,
   ofType,
   pairsOf,
-  rankTimes,
   ranksWithout,
   strangerOf,
   strangersOf,
-  timesOf,
   TOTAL,
   typeOf,
 } from "../src/pages/communication_model";
+import { Columns } from "../src/pages/columns";
+import { rankTimes, timesOf } from "../src/pages/communication_times_model";
+import { rangeOf } from "../src/panels/chart_heat";
 import { offered } from "../src/panels/long_select_model";
 import { sizesOf, transportsOf } from "../src/pages/communication_transport_model";
 
@@ -26,6 +27,8 @@ const tableOf = (columns: string[], rows: Table["rows"]): Table => ({
   columns: columns.map((name) => [name, "text", "", false]),
   rows,
 });
+
+const timesOfTable = (table: Table) => timesOf(Columns.of(table));
 
 test("links to places whose rank is not known stand behind the ranks of the matrix", () => {
   const known = tableOf(
@@ -40,12 +43,9 @@ test("links to places whose rank is not known stand behind the ranks of the matr
       ["total", "dp", 0, null, null, 2], // another place: that of another group
     ],
   );
-  const strangers = strangersOf(placed);
-  const pairs = pairsOf(
-    linksOf(known, placed, strangers),
-    { step: "", group: "", op: "total" },
-    false,
-  );
+  const tables = { main: Columns.of(known), placed: Columns.of(placed) };
+  const strangers = strangersOf(tables);
+  const pairs = pairsOf(linksOf(tables, strangers), { step: "", group: "", op: "total" }, false);
   assert.equal(
     pairs[0].example,
     "total",
@@ -72,9 +72,33 @@ test("links to places whose rank is not known stand behind the ranks of the matr
   assert.deepEqual(strangerOf(strangers, pairs[3].source), { group: "tp", place: 2 });
 });
 
+test("a map of a thousand ranks that all send to all has a range of colours", () => {
+  const cells = Array.from({ length: 300_000 }, (_, i) => ({ row: 0, column: i, value: 1 + i }));
+  cells.push({ row: 1, column: 0, value: NaN });
+  assert.deepEqual(rangeOf({ cells }), [1, 300_000]);
+  assert.deepEqual(rangeOf({ cells, isDifference: true }), [-300_000, 300_000]);
+});
+
+test("a table by its columns has what its pages have, numbers and texts in one column, too", () => {
+  const page = tableOf(["Group_Name", "wait_time"], [["dp", 3], ["pp", null]]); // prettier-ignore
+  page.columns[1][2] = "us";
+  const columns = new Columns({ ...page, total: 4 });
+  columns.add(page.rows);
+  columns.add([[null, 5], [7, 9]]); // prettier-ignore
+  const groups = columns.texts("group name");
+  assert.deepEqual(
+    [...groups.at].map((at) => groups.words[at]),
+    ["dp", "pp", "", "7"],
+  );
+  assert.deepEqual(columns.choices("group name"), ["7", "dp", "pp"]);
+  assert.deepEqual([...columns.ns("wait time")], [3000, NaN, 5000, 9000]);
+  assert.deepEqual([...columns.numbers("rank")], [NaN, NaN, NaN, NaN]);
+  assert.deepEqual(columns.texts("step").words, [""]);
+});
+
 test("totals that say nothing of waiting have what is known of their operators", () => {
   const columns = ["step", "rank_id", "hccl_op_name", "group_name", "elapsed_time", "wait_time"];
-  const rows = timesOf({
+  const rows = timesOfTable({
     ...tableOf(columns, [
       ["1", 0, "send", "pp", 20, null],
       ["1", 0, "receive", "pp", 60, 58],
@@ -100,7 +124,7 @@ test("totals that say nothing of waiting have what is known of their operators",
 test("tasks tell of no first wait: its ratio is not known, and not 0", () => {
   const columns = ["step", "rank_id", "hccl_op_name", "group_name", "elapsed_time"];
   columns.push("transit_time", "wait_time", "synchronization_time");
-  const rows = timesOf({
+  const rows = timesOfTable({
     ...tableOf(columns, [
       ["1", 0, TOTAL, "pp", 80, 20, 60, null],
       ["1", 1, TOTAL, "pp", 80, 20, 60, 40],

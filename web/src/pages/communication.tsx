@@ -16,6 +16,7 @@ import { DataTable } from "../panels/table";
 import { t } from "../words";
 import { BaselinePicker } from "./beside_table";
 import { Matrix } from "./communication_matrix";
+import { modeColumns, type Columns } from "./columns";
 import {
   choiceBeside,
   chosenType,
@@ -27,18 +28,18 @@ import {
   ofType,
   ranksWithout,
   TOTAL,
-  typeOf,
   type Beside,
   type Choice,
   type GroupName,
 } from "./communication_model";
 import { change, chooseView, isUnasked, part, state, VALUES, VIEWS } from "./communication_state";
 import { Durations } from "./communication_times";
+import { timesOf, typesOf, type Times } from "./communication_times_model";
 import { Findings } from "./findings";
-import { choicesOf, modeTable, useReply, type Reply } from "./data";
+import { modeTable, useReply, type Reply } from "./data";
 
 interface Loaded {
-  main: Table | null;
+  main: Columns | null;
   /** Beside it: bandwidths, with durations; links of ranks that are not known, with the matrix. */
   more: Table | null;
 }
@@ -55,7 +56,7 @@ async function tablesOf(
 ): Promise<Loaded> {
   const [mode, main, more] = TABLES[view];
   return {
-    main: await modeTable(mode, main, { cluster }, signal),
+    main: await modeColumns(mode, main, { cluster }, signal),
     more: await modeTable(mode, more, { cluster }, signal),
   };
 }
@@ -104,7 +105,9 @@ function useGroupOf(mapping: Table | null): void {
 /** Tables of the view that is shown. */
 interface Found {
   reply: Reply<Loaded>;
-  table: Table | null;
+  table: Columns | null;
+  /** What the view of durations makes of it. */
+  times: Times | null;
   mapping: Table | null;
   hasNoMatrix: boolean;
 }
@@ -116,7 +119,7 @@ function useTables(): Found {
     `matrix ${own}`,
     now.view === "matrix" ? (stop) => tablesOf("matrix", own, stop) : null,
   );
-  const times = useReply(
+  const durations = useReply(
     `times ${own}`,
     now.view === "duration" ? (stop) => tablesOf("duration", own, stop) : null,
   );
@@ -127,8 +130,13 @@ function useTables(): Found {
       change({ view: "duration" });
     }
   }, [hasNoMatrix]);
-  const reply = now.view === "matrix" ? matrix : times;
-  return { reply, table: reply.data?.main ?? null, mapping, hasNoMatrix };
+  const reply = now.view === "matrix" ? matrix : durations;
+  const table = reply.data?.main ?? null;
+  const times = useMemo(
+    () => (now.view === "duration" && table !== null ? timesOf(table) : null),
+    [now.view, table],
+  );
+  return { reply, table, times, mapping, hasNoMatrix };
 }
 
 /** The baseline's tables of the view that is shown, and what of them is the same choice; null: nothing is compared. */
@@ -156,8 +164,8 @@ function useBeside(
     }
     const there = {
       table,
-      steps: choicesOf(table, "step"),
-      groups: groupsOf(data!.mapping, choicesOf(table, "group name")),
+      steps: table.choices("step"),
+      groups: groupsOf(data!.mapping, table.choices("group name")),
     };
     const same = choiceBeside(choice, { table: own, steps, groups }, there);
     return {
@@ -181,17 +189,20 @@ interface Choices {
   choice: Choice;
 }
 
-function useChoices({ table, mapping }: Found): Choices {
+function useChoices({ table, times, mapping }: Found): Choices {
   const now = useAtom(state);
-  const groups = useMemo(() => groupsOf(mapping, choicesOf(table, "group name")), [mapping, table]);
+  const groups = useMemo(
+    () => groupsOf(mapping, table?.choices("group name") ?? []),
+    [mapping, table],
+  );
   const isThere = ranksWithout(now.group) !== null || groups.some((g) => g.name === now.group);
-  const steps = choicesOf(table, "step");
+  const steps = useMemo(() => table?.choices("step") ?? [], [table]);
   const ops = useMemo(() => {
-    const names = choicesOf(table, "hccl op name").filter((o) => o !== TOTAL);
+    const names = (table?.choices("hccl op name") ?? []).filter((o) => o !== TOTAL);
     // The operators of the matrix are types already.
-    const types = now.view === "duration" ? [...new Set(names.map(typeOf))].sort() : [];
+    const types = times === null ? [] : [...typesOf(times)].sort();
     return [TOTAL, ...types.map(ofType), ...names];
-  }, [table, now.view]);
+  }, [table, times]);
   const choice = {
     step: steps.includes(now.step) ? now.step : "",
     group: isThere ? now.group : "",
@@ -201,7 +212,7 @@ function useChoices({ table, mapping }: Found): Choices {
 }
 
 /** The timeline led here with an operator that no table has. */
-function useMissing(wanted: Ref | null, table: Table | null, ops: string[]): void {
+function useMissing(wanted: Ref | null, table: Columns | null, ops: string[]): void {
   const now = useAtom(state);
   const isUnknown =
     wanted !== null &&
@@ -306,7 +317,7 @@ interface AnswerProps {
 
 function Answer({ found, choices, base, wanted }: AnswerProps) {
   const now = useAtom(state);
-  const { reply, table } = found;
+  const { reply, table, times } = found;
   if (reply.error !== null) {
     return (
       <Failed error={reply.error} retry={reply.retry}>
@@ -321,7 +332,7 @@ function Answer({ found, choices, base, wanted }: AnswerProps) {
   if (reply.data === null) {
     return <Loading what={t("comm.working")} />;
   }
-  if (table === null || (table.rows.length === 0 && (reply.data.more?.rows.length ?? 0) === 0)) {
+  if (table === null || (table.length === 0 && (reply.data.more?.rows.length ?? 0) === 0)) {
     return (
       <Empty title={t("comm.none")}>
         <p class="quiet">{t("comm.how")}</p>
@@ -340,7 +351,7 @@ function Answer({ found, choices, base, wanted }: AnswerProps) {
   }
   return (
     <>
-      {(table.notes ?? []).map((note) => (
+      {table.notes.map((note) => (
         <p class="quiet">{note}</p>
       ))}
       {(base?.lacks ?? []).map((what) => (
@@ -357,9 +368,9 @@ function Answer({ found, choices, base, wanted }: AnswerProps) {
           inner={now.inner === "1"}
           isPlain={now.plain === "1"}
         />
-      ) : (
+      ) : times === null ? null : (
         <Durations
-          table={table}
+          all={times}
           bandwidth={reply.data.more}
           base={base}
           choice={choices.choice}

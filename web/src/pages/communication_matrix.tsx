@@ -11,6 +11,7 @@ import { useAtom } from "../base/atom";
 import { ranks } from "../model/session";
 import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
+import { Columns } from "./columns";
 import {
   compareEnds,
   linksOf,
@@ -18,7 +19,6 @@ import {
   pairsOf,
   strangerOf,
   strangersOf,
-  withNames,
   type Beside,
   type Choice,
   type End,
@@ -70,8 +70,11 @@ const shortName = (end: End, here: ReadonlySet<number>, strangers: readonly Stra
       ? String(end)
       : `${end} ?`;
 
+const columnsOrNull = (table: Table | null): Columns | null =>
+  table === null ? null : Columns.of(table);
+
 interface MatrixProps {
-  table: Table;
+  table: Columns;
   /** Links with an end whose rank is not known. */
   placed: Table | null;
   base: Beside | null;
@@ -86,12 +89,16 @@ export function Matrix(p: MatrixProps) {
   const { table, placed, base, groups, choice, value, inner } = p;
   const known = useAtom(ranks);
   const { links, strangers, baseLinks } = useMemo(() => {
-    const more = base?.more == null ? null : withNames(base.more, base.names);
-    const found = strangersOf(placed, more);
+    const own = { main: table, placed: columnsOrNull(placed) };
+    const there =
+      base === null
+        ? null
+        : { main: base.table, placed: columnsOrNull(base.more), names: base.names };
+    const found = strangersOf(own, ...(there === null ? [] : [there]));
     return {
-      links: linksOf(table, placed, found),
+      links: linksOf(own, found),
       strangers: found,
-      baseLinks: base === null ? null : linksOf(withNames(base.table, base.names), more, found),
+      baseLinks: there === null ? null : linksOf(there, found),
     };
   }, [table, placed, base]);
   const here = useMemo(() => new Set(known.map((r) => r.rank)), [known]);
@@ -113,13 +120,16 @@ export function Matrix(p: MatrixProps) {
     () => (isDifference ? pairChanges(pairs, basePairs) : null),
     [pairs, basePairs, isDifference],
   );
-  const shown = changes?.map((c) => c.pair) ?? pairs;
-  const names = [...new Set(shown.flatMap((l) => [l.source, l.destination]))].sort(compareEnds);
+  const shown = useMemo(() => changes?.map((c) => c.pair) ?? pairs, [changes, pairs]);
+  const names = useMemo(
+    () => [...new Set(shown.flatMap((l) => [l.source, l.destination]))].sort(compareEnds),
+    [shown],
+  );
   const nAway = names.filter((end) => !here.has(end)).length;
   if (pairs.length === 0) {
     return (
       <Empty title={t("comm.no-links")}>
-        {!inner && links.some((l) => l.source === l.destination) && (
+        {!inner && links.some((l) => l.source.some((from, i) => from === l.destination[i])) && (
           <p class="quiet">{t("comm.only-inner")}</p>
         )}
       </Empty>

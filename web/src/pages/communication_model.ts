@@ -1,7 +1,8 @@
 /** What the Communication page makes of its tables, without a document. Times are ns, sizes bytes. */
 import { IN_BYTES } from "../base/format";
 import type { Cell, Table } from "../api/types";
-import { nsReader, reader } from "./data";
+import { whichOf, type Columns, type Texts } from "./columns";
+import { reader } from "./data";
 
 export const TOTAL = "Total Op Info";
 /** In front of a type: all operators of that type, whatever they are called. */
@@ -17,7 +18,7 @@ export const ofType = (type: string): string => TYPE + type;
 export const chosenType = (op: string): string | null =>
   op.startsWith(TYPE) ? op.slice(TYPE.length) : null;
 
-const isChosenOp = (op: string, choice: string): boolean => {
+export const isChosenOp = (op: string, choice: string): boolean => {
   const type = chosenType(choice);
   return type === null ? op === choice : op !== TOTAL && typeOf(op) === type;
 };
@@ -38,16 +39,18 @@ export const strangerOf = (strangers: readonly Stranger[], end: End): Stranger |
 export const compareEnds = (a: End, b: End): number =>
   Number(a < 0) - Number(b < 0) || (a < 0 ? b - a : a - b);
 
-export interface LinkRow {
-  step: string;
-  op: string;
-  group: string;
-  source: End;
-  destination: End;
-  transport: string;
-  example: string;
-  size: number;
-  time_ns: number;
+/** Links by their columns. */
+export interface Links {
+  length: number;
+  steps: Texts;
+  ops: Texts;
+  groups: Texts;
+  source: Float64Array;
+  destination: Float64Array;
+  transports: Texts;
+  examples: Texts;
+  size: Float64Array;
+  time_ns: Float64Array;
 }
 
 export const text = (v: Cell | undefined): string =>
@@ -59,147 +62,65 @@ export function bytesReader(table: Table, name: string): (row: Table["rows"][0])
   return (row) => (typeof row[at] === "number" ? row[at] * unit : 0);
 }
 
+/** Tables of links: those of the matrix, and those with an end whose rank is not known. */
+export interface LinkTables {
+  main: Columns | null;
+  placed: Columns | null;
+  /** What communicators are called here that have other names there. */
+  names?: ReadonlyMap<string, string>;
+}
+
+const groupsIn = (table: Columns, names?: ReadonlyMap<string, string>): Texts => {
+  const own = table.texts("group name");
+  return names === undefined ? own : { ...own, words: own.words.map((w) => names.get(w) ?? w) };
+};
+
 /** Places that any link of the tables has an end at, by group and place. */
-export function strangersOf(...tables: (Table | null)[]): Stranger[] {
-  const found = tables
-    .filter((placed) => placed !== null)
-    .flatMap((placed) => {
-      const group = reader(placed, "group name");
-      return ["src", "dst"].flatMap((name) => {
-        const place = reader(placed, `${name} place`);
-        return placed.rows
-          .filter((row) => place(row) !== null)
-          .map((row) => ({ group: text(group(row)), place: Number(place(row)) }));
+export function strangersOf(...all: LinkTables[]): Stranger[] {
+  const found = new Map<string, Stranger>();
+  for (const { placed, names } of all) {
+    for (const end of placed === null ? [] : ["src", "dst"]) {
+      const { words, at } = groupsIn(placed!, names);
+      placed!.numbers(`${end} place`).forEach((place, row) => {
+        if (!Number.isNaN(place)) {
+          const group = words[at[row]];
+          found.set(`${group} ${place}`, { group, place });
+        }
       });
+    }
+  }
+  return [...found.values()].sort((a, b) => a.group.localeCompare(b.group) || a.place - b.place);
+}
+
+export function linksOf(tables: LinkTables, strangers: Stranger[]): Links[] {
+  const placeOf = new Map(strangers.map(({ group, place }, i) => [`${group} ${place}`, -1 - i]));
+  return [tables.main, tables.placed]
+    .filter((table) => table !== null)
+    .map((table): Links => {
+      const groups = groupsIn(table, tables.names);
+      const endsOf = (name: string): Float64Array => {
+        const places = table.numbers(`${name} place`);
+        return table
+          .numbers(`${name} rank`)
+          .map((rank, row) =>
+            Number.isNaN(rank)
+              ? (placeOf.get(`${groups.words[groups.at[row]]} ${places[row]}`) ?? 0)
+              : rank,
+          );
+      };
+      return {
+        length: table.length,
+        steps: table.texts("step"),
+        ops: table.texts("hccl op name"),
+        groups,
+        source: endsOf("src"),
+        destination: endsOf("dst"),
+        transports: table.texts("transport type"),
+        examples: table.texts("op name"),
+        size: table.bytes("transit size"),
+        time_ns: table.ns("transit time"),
+      };
     });
-  return found
-    .sort((a, b) => a.group.localeCompare(b.group) || a.place - b.place)
-    .filter((s, i) => i === 0 || s.group !== found[i - 1].group || s.place !== found[i - 1].place);
-}
-
-/** Links of the matrix, and those with an end that is one of the strangers. */
-export function linksOf(table: Table, placed: Table | null, strangers: Stranger[]): LinkRow[] {
-  return [...rowsOf(table, strangers), ...(placed === null ? [] : rowsOf(placed, strangers))];
-}
-
-function endReader(
-  table: Table,
-  name: string,
-  strangers: Stranger[],
-): (row: Table["rows"][0], group: string) => End {
-  const [rank, place] = [reader(table, `${name} rank`), reader(table, `${name} place`)];
-  return (row, group) => {
-    const known = rank(row);
-    const own = Number(place(row));
-    return known !== null
-      ? Number(known)
-      : -1 - strangers.findIndex((s) => s.group === group && s.place === own);
-  };
-}
-
-function rowsOf(table: Table, strangers: Stranger[]): LinkRow[] {
-  const [step, op, group] = [
-    reader(table, "step"),
-    reader(table, "hccl op name"),
-    reader(table, "group name"),
-  ];
-  const source = endReader(table, "src", strangers);
-  const destination = endReader(table, "dst", strangers);
-  const [transport, example] = [reader(table, "transport type"), reader(table, "op name")];
-  const [size, time] = [bytesReader(table, "transit size"), nsReader(table, "transit time")];
-  return table.rows.map((row) => ({
-    step: text(step(row)),
-    op: text(op(row)),
-    group: text(group(row)),
-    source: source(row, text(group(row))),
-    destination: destination(row, text(group(row))),
-    transport: text(transport(row)),
-    example: text(example(row)),
-    size: size(row),
-    time_ns: time(row) ?? 0,
-  }));
-}
-
-export interface TimeRow {
-  step: string;
-  rank: number;
-  op: string;
-  group: string;
-  /** Epoch as the profiler counts it. */
-  start_ns: number | null;
-  elapsed: number;
-  transit: number;
-  wait: number;
-  sync: number;
-  idle: number;
-  /** The profile says how much of it was transit and how much waiting; else those are 0 and mean nothing. */
-  isSplit: boolean;
-  /** How long it waited is known, perhaps without the rest: from when the others began. */
-  hasWait: boolean;
-  /** So is how long it waited at first, which tasks do not tell. */
-  hasSync: boolean;
-}
-
-export function timesOf(table: Table): TimeRow[] {
-  const [step, rank, op, group] = [
-    reader(table, "step"),
-    reader(table, "rank id", "rank"),
-    reader(table, "hccl op name"),
-    reader(table, "group name"),
-  ];
-  const ns = (name: string) => {
-    const read = nsReader(table, name);
-    return (row: Table["rows"][0]): number => read(row) ?? 0;
-  };
-  const start = nsReader(table, "start timestamp");
-  const [elapsed, transit, wait, sync, idle] = [
-    ns("elapsed time"),
-    ns("transit time"),
-    ns("wait time"),
-    ns("synchronization time"),
-    ns("idle time"),
-  ];
-  const [split, waits, syncs] = [
-    reader(table, "transit time"),
-    reader(table, "wait time"),
-    reader(table, "synchronization time"),
-  ];
-  const rows = table.rows.map((row) => ({
-    isSplit: split(row) !== null,
-    hasWait: waits(row) !== null,
-    hasSync: syncs(row) !== null,
-    step: text(step(row)),
-    rank: Number(rank(row)),
-    op: text(op(row)),
-    group: text(group(row)),
-    start_ns: start(row),
-    elapsed: elapsed(row),
-    transit: transit(row),
-    wait: wait(row),
-    sync: sync(row),
-    idle: idle(row),
-  }));
-  fillTotals(rows);
-  return rows;
-}
-
-const totalKey = (r: TimeRow): string => `${r.step} ${r.rank} ${r.group}`;
-
-/** Totals of profiles that do not say how long they waited: what is known of their operators. Sends wait for nobody. */
-function fillTotals(rows: TimeRow[]): void {
-  const known = new Map<string, number>();
-  for (const row of rows) {
-    if (row.op !== TOTAL && row.hasWait) {
-      known.set(totalKey(row), (known.get(totalKey(row)) ?? 0) + row.wait);
-    }
-  }
-  for (const row of rows) {
-    const wait = known.get(totalKey(row));
-    if (row.op === TOTAL && !row.hasWait && wait !== undefined) {
-      row.wait = wait;
-      row.hasWait = true;
-    }
-  }
 }
 
 export interface Choice {
@@ -210,10 +131,34 @@ export interface Choice {
 
 /** Whether the operator of a row is among those of the choice. */
 export const isChosen = (row: { step: string; group: string; op: string }, c: Choice): boolean =>
-  meets(row, c) && isChosenOp(row.op, c.op);
+  isMet(row.step, c.step) && isMet(row.group, c.group) && isChosenOp(row.op, c.op);
 
-const meets = (row: { step: string; group: string }, c: Choice): boolean =>
-  (c.step === "" || row.step === c.step) && (c.group === "" || row.group === c.group);
+const isMet = (own: string, choice: string): boolean => choice === "" || own === choice;
+
+/** What rows say of their step, communicator and operator. */
+interface Chosen {
+  steps: Texts;
+  groups: Texts;
+  ops: Texts;
+}
+
+export const chosenIn = (table: Columns): Chosen => ({
+  steps: table.texts("step"),
+  groups: table.texts("group name"),
+  ops: table.texts("hccl op name"),
+});
+
+/** Whether a row is of the choice. `ofOp` where the choice of operators is another one than its own. */
+export function chosenRows(
+  { steps, groups, ops }: Chosen,
+  c: Choice,
+  ofOp = (op: string): boolean => isChosenOp(op, c.op),
+): (row: number) => boolean {
+  const inStep = whichOf(steps, (step) => isMet(step, c.step));
+  const inGroup = whichOf(groups, (group) => isMet(group, c.group));
+  const isOp = whichOf(ops, ofOp);
+  return (row) => (isOp[ops.at[row]] & inStep[steps.at[row]] & inGroup[groups.at[row]]) !== 0;
+}
 
 export interface Pair {
   source: End;
@@ -227,28 +172,38 @@ export interface Pair {
 }
 
 /** One entry for each pair of ranks: sums over what the choice leaves open. */
-export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pair[] {
-  const by = new Map<string, Pair>();
-  for (const row of rows) {
-    if (!isChosen(row, choice) || (!withInner && row.source === row.destination)) {
-      continue;
+export function pairsOf(all: readonly Links[], choice: Choice, withInner: boolean): Pair[] {
+  const by = new Map<number, Pair>();
+  for (const links of all) {
+    const isOwn = chosenRows(links, choice);
+    const { source, destination, transports, examples, ops } = links;
+    for (let row = 0; row < links.length; row++) {
+      const [from, to] = [source[row], destination[row]];
+      if (!isOwn(row) || (!withInner && from === to)) {
+        continue;
+      }
+      const key = keyOfEnds(from, to);
+      let pair = by.get(key);
+      if (pair === undefined) {
+        const [example, op] = [examples.words[examples.at[row]], ops.words[ops.at[row]]];
+        pair = {
+          source: from,
+          destination: to,
+          transport: [],
+          example: example !== "" || op === TOTAL ? example : op,
+          size: 0,
+          time_ns: 0,
+          bandwidth: NaN,
+        };
+        by.set(key, pair);
+      }
+      pair.size += links.size[row] || 0;
+      pair.time_ns += links.time_ns[row] || 0;
+      const transport = transports.words[transports.at[row]];
+      if (!pair.transport.includes(transport)) {
+        pair.transport.push(transport);
+      }
     }
-    const key = `${row.source} ${row.destination}`;
-    const pair = by.get(key) ?? {
-      source: row.source,
-      destination: row.destination,
-      transport: [],
-      example: row.example !== "" || row.op === TOTAL ? row.example : row.op,
-      size: 0,
-      time_ns: 0,
-      bandwidth: NaN,
-    };
-    pair.size += row.size;
-    pair.time_ns += row.time_ns;
-    if (!pair.transport.includes(row.transport)) {
-      pair.transport.push(row.transport);
-    }
-    by.set(key, pair);
   }
   for (const pair of by.values()) {
     pair.bandwidth = pair.time_ns > 0 ? pair.size / pair.time_ns : NaN;
@@ -258,103 +213,8 @@ export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pa
   );
 }
 
-export interface RankTime {
-  rank: number;
-  elapsed: number;
-  transit: number;
-  wait: number;
-  sync: number;
-  idle: number;
-  syncRatio: number | null;
-  waitRatio: number | null;
-  isSplit: boolean;
-  /** Of what is summed up, in part at least: `wait` is what is known. */
-  hasWait: boolean;
-  hasSync: boolean;
-}
-
-/** One entry a rank: sums over what the choice leaves open. */
-export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
-  const by = new Map<number, RankTime>();
-  for (const row of rows) {
-    if (!isChosen(row, choice)) {
-      continue;
-    }
-    const sum = by.get(row.rank) ?? {
-      rank: row.rank,
-      elapsed: 0,
-      transit: 0,
-      wait: 0,
-      sync: 0,
-      idle: 0,
-      syncRatio: null,
-      waitRatio: null,
-      isSplit: false,
-      hasWait: false,
-      hasSync: false,
-    };
-    sum.isSplit ||= row.isSplit;
-    sum.hasWait ||= row.hasWait;
-    sum.hasSync ||= row.hasSync;
-    sum.elapsed += row.elapsed;
-    sum.transit += row.transit;
-    sum.wait += row.wait;
-    sum.sync += row.sync;
-    sum.idle += row.idle;
-    by.set(row.rank, sum);
-  }
-  const ratio = (part: number, rest: number): number | null =>
-    part + rest > 0 ? part / (part + rest) : null;
-  for (const sum of by.values()) {
-    sum.syncRatio = sum.isSplit && sum.hasSync ? ratio(sum.sync, sum.transit) : null;
-    sum.waitRatio = sum.isSplit ? ratio(sum.wait, sum.transit) : null;
-  }
-  return [...by.values()].sort((a, b) => a.rank - b.rank);
-}
-
-/** Operators of the choice in time, for the axis; totals have no place there. */
-export const opsOf = (rows: TimeRow[], choice: Choice): TimeRow[] =>
-  rows
-    .filter(
-      (r) =>
-        meets(r, choice) &&
-        r.op !== TOTAL &&
-        r.start_ns !== null &&
-        (choice.op === TOTAL || isChosenOp(r.op, choice.op)),
-    )
-    .sort((a, b) => a.rank - b.rank || a.start_ns! - b.start_ns!);
-
-/** By how much each rank is moved so that the ends of one operator stand below one another, at the last of them (C-3). Ranks without it
- * stay. */
-export function endsTogether(ops: readonly TimeRow[], of: TimeRow): Map<number, number> {
-  const ends = new Map<number, number>();
-  for (const { op, group, step, rank, start_ns, elapsed } of ops) {
-    if (op === of.op && group === of.group && step === of.step && !ends.has(rank)) {
-      ends.set(rank, start_ns! + elapsed);
-    }
-  }
-  const last = Math.max(...ends.values());
-  return new Map([...ends].map(([rank, end]) => [rank, last - end]));
-}
-
-export interface SlowRank {
-  rank: number;
-  /** By how much less it communicates than the one that does so longest. */
-  less_ns: number;
-  share: number;
-}
-
-/** Who communicates at least a tenth less than the longest: the others wait for it (C-4). At most three, the least first. */
-export const SLOW_SHARE = 0.1;
-
-export function slowRanks(times: RankTime[]): SlowRank[] {
-  const most = Math.max(0, ...times.map((r) => r.elapsed));
-  return times
-    .filter((r) => most > 0 && most - r.elapsed >= SLOW_SHARE * most)
-    .map((r) => ({ rank: r.rank, less_ns: most - r.elapsed, share: (most - r.elapsed) / most }))
-    .sort((a, b) => b.less_ns - a.less_ns)
-    .slice(0, 3);
-}
+/** Ends are small whole numbers, those of strangers below 0. */
+const keyOfEnds = (from: End, to: End): number => from * 2 ** 26 + to;
 
 /** "hcom_allReduce__860_3_1" -> "allreduce" */
 export const typeOf = (op: string): string =>
@@ -412,7 +272,7 @@ export function groupOfRanks(mapping: Table, members: readonly string[]): string
 
 /** The baseline's tables, and what of them is the same choice. */
 export interface Beside {
-  table: Table;
+  table: Columns;
   more: Table | null;
   choice: Choice;
   /** What of the choice it has not. */
@@ -441,31 +301,15 @@ export const namesHere = (
     }),
   );
 
-/** A table of links with the communicators as they are called here. */
-export function withNames(table: Table, names: ReadonlyMap<string, string>): Table {
-  const at = table.columns.findIndex(([name]) => name.replace(/_/g, " ") === "group name");
-  const rows = table.rows.map((row) =>
-    row.map((cell, i) => (i === at ? (names.get(text(cell)) ?? cell) : cell)),
-  );
-  return { ...table, rows };
-}
-
 /** The ranks that have an operator of the choice; of a table of links, which tells of no single operators, whether there is any. */
-function ranksWith(table: Table, choice: Choice): ReadonlySet<string> {
-  const [step, op, group, rank] = [
-    reader(table, "step"),
-    reader(table, "hccl op name"),
-    reader(table, "group name"),
-    reader(table, "rank id", "rank"),
-  ];
-  const isOwn = (row: Cell[]): boolean =>
-    isChosen({ step: text(step(row)), group: text(group(row)), op: text(op(row)) }, choice);
-  return new Set(table.rows.filter(isOwn).map((row) => text(rank(row))));
+function ranksWith(table: Columns, choice: Choice): ReadonlySet<number> {
+  const isOwn = chosenRows(chosenIn(table), choice);
+  return new Set(table.numbers("rank id", "rank").filter((_, row) => isOwn(row)));
 }
 
 /** A capture in which a choice is made. */
 interface ChosenIn {
-  table: Table;
+  table: Columns;
   steps: readonly string[];
   groups: readonly GroupName[];
 }

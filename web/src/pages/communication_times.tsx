@@ -4,7 +4,7 @@ import type { Ref, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { rankOf, ranks } from "../model/session";
-import { SpanRows, StackedBars, type Span } from "../panels/chart";
+import { SpanRows, StackedBars, type Spans } from "../panels/chart";
 import type { ViewerTheme } from "../base/theme";
 import { useColours } from "../panels/drawing";
 import { Empty } from "../panels/empty";
@@ -13,25 +13,22 @@ import { rankWord, t } from "../words";
 import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
 import { find, rowOf } from "./communication_find";
+import { chosenType, TOTAL, type Beside, type Choice, type GroupName } from "./communication_model";
 import {
-  chosenType,
   endsTogether,
+  opAt,
   opsOf,
   rankTimes,
   slowRanks,
   timesOf,
-  TOTAL,
-  typeOf,
-  type Beside,
-  type Choice,
-  type GroupName,
+  type Op,
   type RankTime,
-  type TimeRow,
-} from "./communication_model";
+  type Times,
+} from "./communication_times_model";
 import { Transports } from "./communication_transport";
 
 interface DurationsProps {
-  table: Table;
+  all: Times;
   bandwidth: Table | null;
   base: Beside | null;
   choice: Choice;
@@ -40,12 +37,8 @@ interface DurationsProps {
   wanted: Ref | null;
 }
 
-export function Durations({ table, bandwidth, base, choice, groups, wanted }: DurationsProps) {
-  const rows = useMemo(() => timesOf(table), [table]);
-  const times = useMemo(
-    () => rankTimes(rows, choice),
-    [rows, choice.step, choice.group, choice.op],
-  );
+export function Durations({ all, bandwidth, base, choice, groups, wanted }: DurationsProps) {
+  const times = useMemo(() => rankTimes(all, choice), [all, choice.step, choice.group, choice.op]);
   const [rank, setRank] = useState<number | null>(null);
   useEffect(() => {
     if (wanted !== null) {
@@ -62,11 +55,11 @@ export function Durations({ table, bandwidth, base, choice, groups, wanted }: Du
   return (
     <>
       {isCollective && <Slow times={times} />}
-      <OnAxis rows={rows} choice={choice} rank={rank} wanted={wanted} />
+      <OnAxis all={all} choice={choice} rank={rank} wanted={wanted} />
       <div class={base === null ? "columns-when-wide" : ""}>
         <TimeBars times={times} rank={rank} choose={setRank} />
         <div class="card flush">
-          <Times rows={rows} {...{ choice, base, rank }} choose={setRank} />
+          <TimesOfRanks all={all} times={times} {...{ choice, base, rank }} choose={setRank} />
         </div>
       </div>
       {bandwidth !== null && bandwidth.rows.length > 0 && (
@@ -78,7 +71,9 @@ export function Durations({ table, bandwidth, base, choice, groups, wanted }: Du
 }
 
 interface TimesProps {
-  rows: TimeRow[];
+  all: Times;
+  /** Of the choice. */
+  times: RankTime[];
   choice: Choice;
   base: Beside | null;
   rank: number | null;
@@ -87,13 +82,13 @@ interface TimesProps {
 
 const TIMES_PAIRING: Pairing = { keys: ["rank"] };
 
-function Times({ rows, choice, base, rank, choose }: TimesProps) {
+function TimesOfRanks({ all, times, choice, base, rank, choose }: TimesProps) {
   // What the baseline has by type only is taken so here, too.
   const op = base?.choice.op ?? choice.op;
   const type = op === choice.op ? null : chosenType(op);
   const table = useMemo(
-    () => timeTable(rankTimes(rows, { ...choice, op })),
-    [rows, choice.step, choice.group, op],
+    () => timeTable(type === null ? times : rankTimes(all, { ...choice, op })),
+    [all, times, op],
   );
   const both = useMemo(
     () =>
@@ -160,20 +155,20 @@ function Slow({ times }: { times: RankTime[] }) {
 }
 
 interface OnAxisProps {
-  rows: TimeRow[];
+  all: Times;
   choice: Choice;
   rank: number | null;
   wanted: Ref | null;
 }
 
-function OnAxis({ rows, choice, rank, wanted }: OnAxisProps) {
+function OnAxis({ all, choice, rank, wanted }: OnAxisProps) {
   const colours = useColours();
-  const all = useMemo(() => opsOf(rows, choice), [rows, choice.step, choice.group, choice.op]);
-  const [aligned, setAligned] = useState<TimeRow | null>(null);
-  const marked = useMemo(() => rowOf(all, wanted), [all, wanted]);
+  const ops = useMemo(() => opsOf(all, choice), [all, choice.step, choice.group, choice.op]);
+  const [aligned, setAligned] = useState<Op | null>(null);
+  const marked = useMemo(() => ops.indexOf(rowOf(all, ops, wanted)), [ops, wanted]);
   const { spans, rowRanks, from, to } = useMemo(
-    () => spansOf(all, aligned, marked, setAligned, colours),
-    [all, colours, marked, aligned],
+    () => spansOf(all, ops, { aligned, marked, align: setAligned }, colours),
+    [ops, colours, marked, aligned],
   );
   const names = useMemo(
     () => rowRanks.map((n) => t("comm.rank-n", n) + (n === rank ? " ◂" : "")),
@@ -197,44 +192,65 @@ function OnAxis({ rows, choice, rank, wanted }: OnAxisProps) {
   );
 }
 
+interface OnAxisNow {
+  aligned: Op | null;
+  /** Its place among the operators, -1 for none. */
+  marked: number;
+  align: (to: Op) => void;
+}
+
 /** A row a rank, moved so that the ends of `aligned` stand below one another, if there is one. */
 function spansOf(
-  all: readonly TimeRow[],
-  aligned: TimeRow | null,
-  marked: TimeRow | null,
-  align: (to: TimeRow) => void,
+  all: Times,
+  ops: readonly number[],
+  { aligned, marked, align }: OnAxisNow,
   colours: ViewerTheme,
-): { spans: Span[]; rowRanks: number[]; from: number; to: number } {
-  const moved = aligned === null ? null : endsTogether(all, aligned);
-  const rowRanks = [...new Set(all.map((r) => r.rank))];
-  const rowOfRank = new Map(rowRanks.map((rank, row) => [rank, row]));
-  const typeOfOp = new Map([...new Set(all.map((r) => r.op))].map((op) => [op, typeOf(op)]));
-  const types = [...new Set(typeOfOp.values())].sort();
-  const tint = new Map(types.map((type, i) => [type, colours.tints[i % 12] ?? colours.accent]));
+): { spans: Spans; rowRanks: number[]; from: number; to: number } {
+  const moved = aligned === null ? null : endsTogether(all, ops, aligned);
+  const rowRanks: number[] = [];
+  const [row, start, end] = [0, 1, 2].map(() => new Float64Array(ops.length));
+  const isType = new Set<string>();
   let [from, to] = [Infinity, -Infinity];
-  const spans = all.map((r): Span => {
-    const start = r.start_ns! + (moved?.get(r.rank) ?? 0);
-    from = Math.min(from, start);
-    to = Math.max(to, start + r.elapsed);
-    return {
-      row: rowOfRank.get(r.rank)!,
-      start,
-      end: start + r.elapsed,
-      label: r.op,
-      colour: tint.get(typeOfOp.get(r.op)!)!,
-      lines: () => linesOf(r),
-      act: (e) => (e.shiftKey ? align(r) : void find(r)),
-      isMarked: r === marked,
-    };
+  ops.forEach((op, i) => {
+    const rank = all.rank[op];
+    if (rowRanks.at(-1) !== rank) {
+      rowRanks.push(rank);
+    }
+    row[i] = rowRanks.length - 1;
+    start[i] = all.start[op] + (moved?.get(rank) ?? 0);
+    end[i] = start[i] + (all.elapsed[op] || 0);
+    from = Math.min(from, start[i]);
+    to = Math.max(to, end[i]);
+    isType.add(all.types[all.ops.at[op]]);
   });
+  const tints = new Map(
+    [...isType].sort().map((type, i) => [type, colours.tints[i % 12] ?? colours.accent]),
+  );
+  const spans: Spans = {
+    ...{ length: ops.length, row, start, end, marked },
+    labelOf: (i) => opAt(all, ops[i]),
+    colourOf: (i) => tints.get(all.types[all.ops.at[ops[i]]])!,
+    linesOf: (i) => linesOf(all, ops[i]),
+    act: (i, e) => (e.shiftKey ? align(opOf(all, ops[i])) : void find(all, ops[i])),
+  };
   return { spans, rowRanks, from, to };
 }
 
-const linesOf = (r: TimeRow): [string, string][] => [
-  ...(r.isSplit ? [[t("comm.transit"), duration(r.transit)] as [string, string]] : []),
-  ...(r.hasWait ? [[t("comm.wait"), duration(r.wait)] as [string, string]] : []),
-  [t("comm.group"), r.group],
-];
+const opOf = ({ steps, groups, ops }: Times, row: number): Op => ({
+  step: steps.words[steps.at[row]],
+  group: groups.words[groups.at[row]],
+  op: ops.words[ops.at[row]],
+});
+
+function linesOf(all: Times, row: number): [string, string][] {
+  const known = (word: string, ns: number): [string, string][] =>
+    Number.isNaN(ns) ? [] : [[word, duration(ns)]];
+  return [
+    ...known(t("comm.transit"), all.transit[row]),
+    ...known(t("comm.wait"), all.wait[row]),
+    [t("comm.group"), opOf(all, row).group],
+  ];
+}
 
 interface TimeBarsProps {
   times: RankTime[];

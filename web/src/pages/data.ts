@@ -67,7 +67,34 @@ export const chartTable = (
   signal: AbortSignal,
 ): Promise<Table | null> => wholeTable("chart", { ...params, table: name }, name, signal);
 
-/** A table with all its rows, of a route that gives one or several. Null: it gives none of that name. */
+/** All pages of a table, of a route that gives one or several; none where it gives none of that name. */
+export async function eachPage(
+  path: string,
+  params: Params,
+  name: string | null,
+  signal: AbortSignal,
+  take: (page: Table) => void,
+): Promise<void> {
+  for (let n = 0; ;) {
+    const reply: Table | Several = await get<Table | Several>(
+      path,
+      { ...params, offset: n, limit: LARGEST },
+      signal,
+    );
+    const page: Table | undefined =
+      "tables" in reply ? reply.tables.find((t) => name === null || t.name === name) : reply;
+    if (page === undefined) {
+      return;
+    }
+    take(page);
+    n += page.rows.length;
+    if (page.rows.length === 0 || n >= page.total || "tables" in reply) {
+      return;
+    }
+  }
+}
+
+/** A table with all its rows. Null: the route gives none of that name. */
 export async function wholeTable(
   path: string,
   params: Params,
@@ -75,23 +102,14 @@ export async function wholeTable(
   signal: AbortSignal,
 ): Promise<Table | null> {
   let out: Table | null = null as Table | null;
-  for (;;) {
-    const offset: number = out === null ? 0 : out.rows.length;
-    const reply: Table | Several = await get<Table | Several>(
-      path,
-      { ...params, offset, limit: LARGEST },
-      signal,
-    );
-    const table: Table | undefined =
-      "tables" in reply ? reply.tables.find((t) => name === null || t.name === name) : reply;
-    if (table === undefined) {
-      return out;
+  await eachPage(path, params, name, signal, (page) => {
+    if (out === null) {
+      out = page;
+    } else {
+      page.rows.forEach((row) => out!.rows.push(row));
     }
-    out = out === null ? table : { ...out, rows: [...out.rows, ...table.rows] };
-    if (table.rows.length === 0 || out.rows.length >= out.total || "tables" in reply) {
-      return out;
-    }
-  }
+  });
+  return out;
 }
 
 export const columnIndex = (table: Table, ...names: string[]): number =>
@@ -112,7 +130,7 @@ export function reader(table: Table, ...names: string[]): (row: Cell[]) => Cell 
 /** Above this many ranks what reads all of them is worked out when asked for. */
 export const MOST_UNASKED = 16;
 
-const IN_NS: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+export const IN_NS: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
 /** The same as ns, by the unit of the column; null where there is nothing. */
 export function nsReader(table: Table, ...names: string[]): (row: Cell[]) => number | null {
@@ -124,17 +142,22 @@ export function nsReader(table: Table, ...names: string[]): (row: Cell[]) => num
   };
 }
 
-/** Different texts of a column, in the order in which people count. */
+/** In the order in which people count. */
+export const inOrder = (texts: Iterable<string>): string[] =>
+  [...texts].sort(new Intl.Collator("en", { numeric: true }).compare);
+
+/** Different texts of a column. */
 export function choicesOf(table: Table | null, ...names: string[]): string[] {
   if (table === null) {
     return [];
   }
   const read = reader(table, ...names);
-  const all = new Set(
-    table.rows
-      .map(read)
-      .filter((c): c is string | number => c !== null)
-      .map(String),
+  return inOrder(
+    new Set(
+      table.rows
+        .map(read)
+        .filter((c): c is string | number => c !== null)
+        .map(String),
+    ),
   );
-  return [...all].sort(new Intl.Collator("en", { numeric: true }).compare);
 }

@@ -2,4 +2,4 @@
 export { RankedBars, StackedBars, type Bar, type RankedBar, type Series } from "./chart_bars";
 export { Curves, type Curve, type Shade } from "./chart_curves";
 export { HeatMap, type HeatCell } from "./chart_heat";
-export { SpanRows, type Span } from "./chart_spans";
+export { SpanRows, type Spans } from "./chart_spans";

@@ -139,9 +139,15 @@ export function rangeOf(
   if (p.ends !== undefined) {
     return p.ends;
   }
-  const values = p.cells.map((c) => c.value).filter((v) => !Number.isNaN(v));
-  const most = Math.max(...values.map((v) => (p.isDifference === true ? Math.abs(v) : v)));
-  return [p.isDifference === true ? -most : Math.min(...values), most];
+  // Not spread into arguments: a thousand ranks have a million links at most.
+  let [least, most] = [Infinity, -Infinity];
+  for (const { value } of p.cells) {
+    if (!Number.isNaN(value)) {
+      least = Math.min(least, value);
+      most = Math.max(most, p.isDifference === true ? Math.abs(value) : value);
+    }
+  }
+  return [p.isDifference === true ? -most : least, most];
 }
 
 export function HeatMap(p: HeatMapProps) {

@@ -8,23 +8,25 @@ import { textOn, type ViewerTheme } from "../base/theme";
 import { Viewport, WITHIN } from "../base/viewport";
 import { Drawing, type Hit, type Size } from "./drawing";
 
-export interface Span {
-  row: number;
-  start: number;
-  end: number;
-  label: string;
-  colour: string;
+/** By their columns, as there may be very many: by row, then start. */
+export interface Spans {
+  length: number;
+  row: ArrayLike<number>;
+  start: ArrayLike<number>;
+  end: ArrayLike<number>;
+  labelOf: (i: number) => string;
+  colourOf: (i: number) => string;
   /** Asked for when the pointer is on it. */
-  lines?: () => Hit["lines"];
-  act?: (e: MouseEvent) => void;
-  isMarked?: boolean;
+  linesOf: (i: number) => Hit["lines"];
+  act: (i: number, e: MouseEvent) => void;
+  /** -1: none is. */
+  marked: number;
 }
 
 export interface SpanRowsProps {
   title: string;
   rows: string[];
-  /** By row, then start. */
-  spans: Span[];
+  spans: Spans;
   /** ns, what the axis counts from. */
   from: number;
   to: number;
@@ -56,7 +58,7 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
   const first = useMemo(() => firstOfRows(rows.length, spans), [rows, spans]);
   const height = AXIS + rows.length * rowHeight + 4;
   const box = useRef<HTMLDivElement>(null);
-  const marked = useMemo(() => spans.find((s) => s.isMarked === true)?.row ?? -1, [spans]);
+  const marked = spans.marked < 0 ? -1 : spans.row[spans.marked];
   useEffect(() => {
     if (marked >= 0) {
       box.current!.scrollTop = (marked + 0.5) * rowHeight - (MOST_HEIGHT - AXIS) / 2;
@@ -130,7 +132,7 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
 interface SpanPicture {
   view: Viewport;
   rows: string[];
-  spans: Span[];
+  spans: Spans;
   /** Of each row the number of its first span; behind the last row the number of all. */
   first: number[];
   from: number;
@@ -140,15 +142,18 @@ interface SpanPicture {
   size: Size;
 }
 
-export function firstOfRows(nRows: number, spans: readonly { row: number }[]): number[] {
+export function firstOfRows(
+  nRows: number,
+  { row, length }: Pick<Spans, "row" | "length">,
+): number[] {
   const first: number[] = [];
-  spans.forEach((span, i) => {
-    while (first.length <= span.row) {
+  for (let i = 0; i < length; i++) {
+    while (first.length <= row[i]) {
       first.push(i);
     }
-  });
+  }
   while (first.length <= nRows) {
-    first.push(spans.length);
+    first.push(length);
   }
   return first;
 }
@@ -172,9 +177,8 @@ function hitIn(p: SpanPicture, x: number, y: number): Hit | null {
   const at = p.view.ns(x - LEFT);
   const room = p.view.nsPerPx * NEAR_PX;
   for (let i = p.first[row] ?? Infinity; i < (p.first[row + 1] ?? 0); i++) {
-    const s = p.spans[i];
-    if (s.start - room <= at && s.end + room >= at) {
-      return hitOf(s, i, p.rows[row] ?? "");
+    if (p.spans.start[i] - room <= at && p.spans.end[i] + room >= at) {
+      return hitOf(p.spans, i, p.rows[row] ?? "");
     }
   }
   return null;
@@ -234,15 +238,14 @@ function drawRow(
 ): void {
   let thin = -1;
   for (let i = p.first[row]; i < p.first[row + 1]; i++) {
-    const span = p.spans[i];
-    const isLit = span.isMarked === true || hovered?.key === String(i);
-    const [x0, x1] = [LEFT + p.view.x(span.start), LEFT + p.view.x(span.end)];
+    const isLit = p.spans.marked === i || hovered?.key === String(i);
+    const [x0, x1] = [LEFT + p.view.x(p.spans.start[i]), LEFT + p.view.x(p.spans.end[i])];
     const pixel = x1 - x0 < 1 ? Math.floor(x0) : -1;
     if (x1 < LEFT - 1 || x0 > p.size.width || (pixel >= 0 && pixel === thin && !isLit)) {
       continue;
     }
     thin = pixel;
-    drawSpan(p, pen, colours, span, x0, Math.max(x0 + 1, x1), isLit);
+    drawSpan(p, pen, colours, i, x0, Math.max(x0 + 1, x1), isLit);
   }
 }
 
@@ -250,19 +253,20 @@ function drawSpan(
   p: SpanPicture,
   pen: Pen,
   colours: ViewerTheme,
-  span: Span,
+  i: number,
   x0: number,
   x1: number,
   isLit: boolean,
 ): void {
-  const { rowHeight, size } = p;
-  const y = rowTop(p, span.row) + 2;
+  const { rowHeight, size, spans } = p;
+  const y = rowTop(p, spans.row[i]) + 2;
+  const colour = spans.colourOf(i);
   const left = Math.max(x0, LEFT - 2);
   const w = Math.min(x1, size.width) - left;
-  pen.rect(left, y, Math.max(1, w - (w > 3 ? 1 : 0)), rowHeight - 4, span.colour);
-  const text = w > 28 ? cut(pen, span.label, w - 8, 11) : "";
+  pen.rect(left, y, Math.max(1, w - (w > 3 ? 1 : 0)), rowHeight - 4, colour);
+  const text = w > 28 ? cut(pen, spans.labelOf(i), w - 8, 11) : "";
   if (text.length > 3) {
-    const look = { fill: textOn(span.colour), align: "center" } as const;
+    const look = { fill: textOn(colour), align: "center" } as const;
     pen.text(left + w / 2, y + (rowHeight - 4) / 2, text, look);
   }
   if (isLit) {
@@ -270,13 +274,12 @@ function drawSpan(
   }
 }
 
-const hitOf = (span: Span, i: number, row: string): Hit => ({
-  key: String(i),
-  title: span.label,
-  ...(span.act === undefined ? {} : { act: span.act }),
-  lines: [
-    [row, ""],
-    ["", `${duration(span.end - span.start)}  ${exact(span.end - span.start)}`],
-    ...(span.lines?.() ?? []),
-  ],
-});
+function hitOf(spans: Spans, i: number, row: string): Hit {
+  const ns = spans.end[i] - spans.start[i];
+  return {
+    key: String(i),
+    title: spans.labelOf(i),
+    act: (e) => spans.act(i, e),
+    lines: [[row, ""], ["", `${duration(ns)}  ${exact(ns)}`], ...spans.linesOf(i)],
+  };
+}

@@ -28,8 +28,8 @@ function TypedSelect<T extends string>({
   const list = useId();
   const [typed, setTyped] = useState<string | null>(null);
   const chosen = options.find(([name]) => name === value)?.[1] ?? "";
-  const shown = offered(options, typed ?? "", MOST_LISTED);
-  const isWrong = shown.length === 0;
+  const shown = typed === null ? [] : offered(options, typed, MOST_LISTED);
+  const isWrong = typed !== null && shown.length === 0;
   const wide = useMemo(
     () => options.reduce((most, [, text]) => Math.max(most, text.length), 0),
     [options.length],

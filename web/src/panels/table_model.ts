@@ -299,12 +299,7 @@ export function choose(table: Table, columns: Column[], query: Query): Cell[][] 
   const { sort } = query;
   const by = sort === null ? undefined : columns.find((c) => c.name === sort.column);
   if (by !== undefined && sort !== null) {
-    const place = new Map(rows.map((row, i) => [row, i]));
-    rows.sort(
-      (a, b) =>
-        compareCells(a[by.index] ?? null, b[by.index] ?? null, sort.desc) ||
-        place.get(a)! - place.get(b)!,
-    );
+    rows.sort((a, b) => compareCells(a[by.index] ?? null, b[by.index] ?? null, sort.desc));
   }
   return rows;
 }

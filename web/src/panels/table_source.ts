@@ -35,15 +35,24 @@ interface Several {
 
 const isSeveral = (reply: Table | Several): reply is Several => "tables" in reply;
 
-function page(table: Table, query: Query, offset: number, limit: number): Table {
-  const rows = choose(table, columnsOf(table), query);
-  return { ...table, total: rows.length, offset, rows: rows.slice(offset, offset + limit) };
+/** Pages of a table that is here; its rows are put in order once for all pages of a query. */
+function pagesOf(table: Table): (query: Query, offset: number, limit: number) => Table {
+  const columns = columnsOf(table);
+  let chosen: { query: Query; rows: Cell[][] } | null = null;
+  return (query, offset, limit) => {
+    if (chosen?.query !== query) {
+      chosen = { query, rows: choose(table, columns, query) };
+    }
+    const { rows } = chosen;
+    return { ...table, total: rows.length, offset, rows: rows.slice(offset, offset + limit) };
+  };
 }
 
 export function localSource(table: Table): TableSource {
+  const page = pagesOf(table);
   return {
     of: table.name,
-    rows: (query, _filter, offset, limit) => Promise.resolve(page(table, query, offset, limit)),
+    rows: (query, _filter, offset, limit) => Promise.resolve(page(query, offset, limit)),
     file: (kind, query) => {
       const names = table.columns.map(([name, , unit, isMoment]) =>
         fileNameOf({ name, unit, isMoment }),
@@ -63,6 +72,7 @@ const queryParams = (query: Query, filter: Record<string, FilterValue>): Params 
 /** `pick`: of a reply of several tables, the one of that name. Several come whole: they are sorted here. */
 export function remoteSource(path: string, params: Params, pick?: string): TableSource {
   let whole: Table | null = null;
+  let page: ReturnType<typeof pagesOf> | null = null;
   const reply = async (extra: Params, signal?: AbortSignal): Promise<Table> => {
     await afterLanes();
     const got = await get<Table | Several>(path, { ...params, ...extra }, signal);
@@ -71,6 +81,7 @@ export function remoteSource(path: string, params: Params, pick?: string): Table
     }
     whole = got.tables.find((table) => table.name === pick) ??
       got.tables[0] ?? { name: pick ?? "", title: "", columns: [], total: 0, offset: 0, rows: [] };
+    page = pagesOf(whole);
     return whole;
   };
   return {
@@ -78,7 +89,7 @@ export function remoteSource(path: string, params: Params, pick?: string): Table
     rows: async (query, filter, offset, limit, signal) => {
       const table =
         whole ?? (await reply({ ...queryParams(query, filter), offset, limit }, signal));
-      return whole === null ? table : page(whole, query, offset, limit);
+      return page?.(query, offset, limit) ?? table;
     },
     file: (kind, query, filter) =>
       whole !== null
