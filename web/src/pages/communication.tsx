@@ -13,6 +13,7 @@ import { Empty, Failed, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { LongSelect } from "../panels/long_select";
 import { DataTable } from "../panels/table";
+import { Thinned } from "../panels/thinned";
 import { t } from "../words";
 import { BaselinePicker } from "./beside_table";
 import { Matrix } from "./communication_matrix";
@@ -64,7 +65,9 @@ async function tablesOf(
 export function CommunicationPage() {
   const now = useAtom(state);
   const wanted = useAtom(findInCommunication);
-  const marks = useAtom(ranks).find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
+  const own = firstCapture(useAtom(session));
+  const known = useAtom(ranks).filter((r) => r.cluster === own);
+  const marks = known.find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
   useEffect(() => registerUrl(part), []);
   useEffect(() => {
     if (wanted !== null) {
@@ -79,6 +82,7 @@ export function CommunicationPage() {
   return (
     <main class="page">
       <Controls choices={choices} chooses={now.view !== "advice" && found.reply.error === null} />
+      <Thinned ranks={known} />
       {marks !== undefined && <p class="quiet">{t(`comm.marks-${marks}`)}</p>}
       {now.view === "advice" ? (
         <Advice />
