@@ -206,7 +206,7 @@ const WORDS = {
   "timeline.step": ["step {0}", "step {0}"],
   "timeline.hidden": ["{0} {0|lane|lanes} hidden", "已隐藏 {0} 条泳道"],
   "timeline.lane-empty": ["This lane has no slice in the window.", "该泳道在当前窗口内没有切片。"],
-  "timeline.show-all": ["Show all", "全部显示"],
+  "timeline.show-all": ["Show all", "显示全部"],
   "timeline.open": ["Expand", "展开"],
   "timeline.close": ["Collapse", "折叠"],
   "timeline.slice": ["slice", "切片"],
@@ -219,7 +219,7 @@ const WORDS = {
   "timeline.moved": ["moved", "已偏移"],
   "timeline.failed": ["failed", "失败"],
   "timeline.read": ["Read this rank", "读取该 rank"],
-  "timeline.read-all": ["Read all ranks", "读取所有 rank"],
+  "timeline.read-all": ["Read all ranks", "读取全部 rank"],
   "timeline.queued": ["queued", "排队中"],
   "timeline.reading": ["Reading", "读取中"],
   "timeline.so-far": [
@@ -326,9 +326,9 @@ const WORDS = {
   "detail.kind": ["Kind", "类型"],
   "detail.where": ["Lane", "泳道"],
   "detail.start": ["Start", "开始"],
-  "detail.wall": ["Wall duration", "持续时间"],
+  "detail.wall": ["Wall duration", "总时长"],
   "detail.self": ["Self time", "自身时间"],
-  "detail.step": ["Step", "迭代"],
+  "detail.step": ["Step", "Step"],
   "detail.raw-start": ["Raw start (ns)", "原始开始时间 (ns)"],
   "detail.raw-end": ["Raw end (ns)", "原始结束时间 (ns)"],
   "detail.source": ["Source", "来源"],
@@ -563,7 +563,7 @@ const WORDS = {
   "pipeline.back-none": ["The pipeline chart has nothing of that rank at that time.", "流水线图中该 rank 在该时刻没有内容。"],
   "pipeline.jump-theory": ["What was calculated has no place in the timeline.", "计算得到的结果在时间线中没有对应位置。"],
   "simulate.of-form": ["{0}, of these fields", "{0}，按这些参数"],
-  "simulate.of-replay": ["{0}, the measured schedule replayed; not of these fields", "{0}，实测调度的仿真；与这些参数无关"],
+  "simulate.of-replay": ["{0}, the measured schedule replayed; not of these fields", "{0}，实测调度的重放；与这些参数无关"],
   "simulate.of-theory": ["{0}, in theory; not of these fields", "{0}，理论值；与这些参数无关"],
   "simulate.schedule": ["schedule", "调度"],
   "simulate.stages": ["stages", "阶段数"],
@@ -1219,13 +1219,13 @@ const COLUMNS: Record<string, string> = {
   "before the first work": "首项工作之前", "after the last work": "末项工作之后",
   "host total": "主机线程总计", "host self": "主机线程自身", "device total": "设备总计", "device self": "设备自身", longest: "最长", "longest rank": "最长者 rank",
   name: "名称", operator: "算子", kernel: "核函数", type: "类型", "op type": "算子类型", kind: "种类", rank: "Rank", host: "主机",
-  step: "Step", start: "开始", end: "结束", duration: "时长", "wall duration": "总时长", wall: "总时长", union: "并集时长", self: "自身时长",
-  "self time": "自身时长", total: "总计", "total time": "总时间", ratio: "占比", share: "占比", number: "数量", largest: "最大", count: "次数", calls: "调用次数",
+  step: "Step", start: "开始", end: "结束", duration: "时长", "wall duration": "总时长", wall: "总时长", union: "并集时长", self: "自身时间",
+  "self time": "自身时间", total: "总计", "total time": "总时间", ratio: "占比", share: "占比", number: "数量", largest: "最大", count: "次数", calls: "调用次数",
   occurrences: "次数", average: "平均", avg: "平均", mean: "平均", median: "中位数", max: "最大", min: "最小", wait: "等待", "wait time": "等待时间",
   core: "核类型", "accelerator core": "核类型", shape: "形状", shapes: "形状", "input shapes": "输入形状", "output shapes": "输出形状",
   stream: "Stream", device: "设备", size: "大小", "transit size": "传输量", "transit time": "传输时间", transit: "传输", synchronization: "同步",
   rest: "其余", stretches: "段数", idle: "空闲", elapsed: "耗时", "elapsed time": "耗时", bandwidth: "带宽", transport: "传输类型", "transport type": "传输类型", group: "通信域",
-  computing: "计算", "waiting before": "此前等待", op: "操作", communication: "通信", "not overlapped": "未掩盖", overlapped: "已掩盖", free: "空闲", bubble: "空泡", stage: "阶段",
+  computing: "计算", "waiting before": "此前等待", op: "算子", communication: "通信", packets: "数据包数", "not overlapped": "未掩盖", overlapped: "已掩盖", free: "空闲", bubble: "空泡", stage: "阶段",
   preparing: "准备", lane: "泳道", category: "类别", allocated: "已分配", reserved: "已预留", active: "活跃", released: "释放", component: "组件",
   peak: "峰值", time: "时间", label: "名称", profiler: "采集工具", steps: "Step 数", span: "时长", memory: "内存", index: "序号", operators: "算子", tasks: "任务",
   "block num": "块数", "wait ratio": "等待占比", "synchronization ratio": "同步占比", release: "释放", "active release": "活跃释放",
@@ -1266,6 +1266,10 @@ const CELLS: Record<string, Record<string, string>> = {
 
 /** Columns of sentences that the program makes, in tables of any view. */
 const SENTENCES = new Set(["verdict", "title", "what", "try", "note", "evidence", "remedy", "why"]);
+
+/** Words that say more of what stands before them. */
+export const inBrackets = (text: string): string =>
+  language.get() === "en" ? ` (${text})` : `（${text}）`;
 
 /** A text of a table as the page writes it: sentences have the page's signs. */
 export const cellText = (column: string, cell: string): string =>
@@ -1312,7 +1316,7 @@ const partWord = (cell: string): string =>
 // prettier-ignore
 const VIEWS: Record<string, string> = {
   overall: "总体指标", leaf: "总体指标某项的切片", framework_sum: "框架算子汇总", python_sum: "Python 函数汇总", call_sum: "驱动与运行时调用汇总",
-  device_sum: "设备任务汇总", communication_sum: "通信算子汇总", overlap_sum: "重叠分析汇总", calls: "调用树", memcpy: "内存拷贝汇总", memcpy_details: "内存拷贝明细",
+  device_sum: "设备任务汇总", communication_sum: "通信算子汇总", overlap_sum: "掩盖分析汇总", calls: "调用树", memcpy: "内存拷贝汇总", memcpy_details: "内存拷贝明细",
   kernel_details: "核函数明细", kernel_figures: "核函数内部测量值", kernel_launch: "核函数端到端耗时", frequency: "频率", advice: "建议", operator_types: "计算算子（按类型）",
   operator_names: "计算算子（按名称）", operator_shapes: "计算算子（按名称与输入形状）", operator_cores: "计算（按加速核）", communication_names: "通信算子",
   communication_types: "通信算子（按类型）", operator_details: "算子明细", communication_operators: "通信算子明细", memory_curve: "内存曲线",
@@ -1327,7 +1331,7 @@ const VIEWS: Record<string, string> = {
 // prettier-ignore
 const TABLES: Record<string, string> = {
   PipelineStep: "各流水线的 step、最慢阶段，以及关键路径上的计算与等待", PipelineBubble: "各阶段的空泡", PipelineWaits: "各阶段的停顿在等什么，及其在关键路径上的计算",
-  PipelineReplay: "同样的工作采用其他调度（按实测时长仿真）", PipelineNotReplayed: "未仿真的调度", ClusterStepTraceTime: "各 rank 与阶段的 step 时间", SlowRankLateness: "各 rank 迟到时间，最晚者在前",
+  PipelineReplay: "同样的工作采用其他调度（按实测时长仿真）", PipelineNotReplayed: "未重放的调度", ClusterStepTraceTime: "各 rank 与阶段的 step 时间", SlowRankLateness: "各 rank 迟到时间，最晚者在前",
   SlowLinkMatrix: "慢于同类的链路", HcclPerRankStats: "通信算子（按类型与 rank）", CommunicationGroupMapping: "通信域及其 rank", findings: "发现",
 };
 

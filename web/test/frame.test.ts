@@ -72,6 +72,7 @@ import {
   t,
   tableText,
   WORDS_FOR_TESTS,
+  inBrackets,
   dateLocale,
 } from "../src/words";
 import { partName, partPath } from "../src/words/parts";
@@ -682,8 +683,12 @@ test("every word stands in both languages with the same gaps", () => {
     assert.ok(en !== "" && zh !== "", key);
     const gaps = (text: string): string => [...new Set(text.match(/\{\d\}/g) ?? [])].sort().join();
     assert.equal(gaps(en), gaps(zh), key);
+    // Each has one word, and is the other in neither language.
+    assert.equal(/simulat/i.test(en), zh.includes("仿真"), key);
+    assert.equal(/replay/i.test(en), zh.includes("重放"), key);
   }
   language.set("zh");
+  assert.equal(inBrackets(t("state.ready")), `（${t("state.ready")}）`);
   assert.equal(t("frame.ranks", 3, 4), "3/4 个 rank");
   assert.equal(columnWord("Op_Type"), "算子类型");
   language.set("en");

@@ -102,7 +102,7 @@ void ps_thinned_say(ps_lang lang, const ps_thinned *t, double limit, char *out, 
         const char *of, *least, *most;
     } parts[] = {{&t->events,
                   PS_SAY(lang, "events that its profiler numbered", "采集工具编号的事件"),
-                  PS_SAY(lang, "at least ", "至少 "), PS_SAY(lang, "at most ", "至多 ")},
+                  PS_SAY(lang, "at least ", "至少 "), PS_SAY(lang, "at most ", "最多 ")},
                  {&t->launches, PS_SAY(lang, "launches of its kernels", "其核函数的下发"), "", ""},
                  {&t->kernels, PS_SAY(lang, "kernels of its launches", "其下发的核函数"), "", ""}};
     size_t at = 0;

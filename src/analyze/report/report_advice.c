@@ -428,12 +428,12 @@ const char *ps_report_overlap_advice(const ps_report *report, const ps_report_me
                 lang,
                 "Overlap more of the gradients with the backward: %s of communication lie beside computing "
                 "already, so try other sizes of buckets (bucket_cap_mb, reduce_bucket_size)",
-                "让更多梯度通信与反向重叠：已有 %s 的通信与计算并行，请尝试其他的桶大小（bucket_cap_mb、reduce_bucket_size）"),
+                "让反向掩盖更多梯度通信：已有 %s 的通信与计算并行，请尝试其他的桶大小（bucket_cap_mb、reduce_bucket_size）"),
             ps_ns_text_of(beside_ns).text);
     } else if (s.reduces) {
         add(&t, "",
             PS_SAY(lang, "Overlap gradients with the backward (buckets)",
-                   "让梯度通信与反向重叠（分桶）"));
+                   "让反向掩盖梯度通信（分桶）"));
     }
     if (s.gathers) {
         add(&t, s.reduces ? ", gather" : "",

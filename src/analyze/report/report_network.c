@@ -312,12 +312,12 @@ static void say_rates_by_size(ps_lang lang, const ps_report_packets *p, char tex
             at += (size_t)snprintf(
                 text + at, RATES_TEXT - at,
                 PS_SAY(lang, "%s%.3g GB/s from %.3g to %.3g MB", "%s%.3g GB/s（%.3g 到 %.3g MB）"),
-                n_said > 0 ? ", " : "", rate, from_mb, 2 * from_mb);
+                n_said > 0 ? PS_SAY(lang, ", ", "，") : "", rate, from_mb, 2 * from_mb);
             n_said++;
         }
     }
     if (at < RATES_TEXT) {
-        (void)snprintf(text + at, RATES_TEXT - at, ".");
+        (void)snprintf(text + at, RATES_TEXT - at, PS_SAY(lang, ".", "。"));
     }
 }
 

@@ -300,7 +300,7 @@ static void advise_on_bubble(pipes *p, const bubble_text *beside, int64_t bubble
             schedule, sizeof schedule,
             PS_SAY(lang,
                    "%s (of those replayed with this number of microbatches %.64s gains most, %s)",
-                   "%s（在该 microbatch 数下仿真过的调度中 %.64s 收益最大，%s）"),
+                   "%s（在该 microbatch 数下重放过的调度中 %.64s 收益最大，%s）"),
             is_the_schedules(p) ? PS_SAY(lang, "; another schedule", "；换一种调度")
                                 : PS_SAY(lang, " Another schedule", "也可换一种调度"),
             ps_column_text(replay, best, "schedule"),
@@ -386,7 +386,7 @@ static void say_unequal(const pipes *p, int64_t gain_ns, bubble_text *out) {
                 lang,
                 " Moving work is another way, and may win %s: were all stages equally fast%s, the same "
                 "schedule would take %s less (replayed).",
-                "移动工作是另一条途径，可能赢得%s：若各阶段%s同样快，同样的调度可少用 %s（仿真）。"),
+                "移动工作是另一条途径，可能赢得%s：若各阶段%s同样快，同样的调度可少用 %s（重放）。"),
             out->unequal_ns > gain_ns ? PS_SAY(lang, "more", "更多")
                                       : PS_SAY(lang, "a part of it", "其中一部分"),
             is_of_all
@@ -507,7 +507,7 @@ static void find_imbalance(pipes *p) {
                       lang,
                       " (replayed with the measured durations); an unequal split may win more (pipescope "
                       "plan)",
-                      "（按实测时长仿真）；不均等的划分可能赢得更多（pipescope plan）")
+                      "（按实测时长重放）；不均等的划分可能赢得更多（pipescope plan）")
                 : PS_SAY(lang, ", if nothing else held it up", "，若没有其他因素拖慢它"));
         for (size_t i = 0; i < p->n_numbers && i < 4; i++) {
             show_stage(p, order[i]->stage, busy_time);

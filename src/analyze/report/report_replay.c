@@ -155,7 +155,7 @@ bool ps_report_replay_bound(const ps_report *report, const ps_finding *f, int64_
             (void)snprintf(
                 text, size,
                 PS_SAY(lang, " Replayed, with all of the rank as fast as usual a step takes %s.",
-                       "仿真表明，该 rank 全部恢复正常速度时，每个 step 需要 %s。"),
+                       "重放表明，该 rank 全部恢复正常速度时，每个 step 需要 %s。"),
                 ps_instead_of(lang, llround(c->step_ns), llround(c->before_ns)).text);
             return true;
         }
@@ -176,7 +176,7 @@ bool ps_report_replay_gain(ps_report *report, const ps_finding *f, int64_t *gain
     if (x.with[0] != '\0') {
         (void)snprintf(
             text, size,
-            PS_SAY(lang, " Replayed, %s a step takes %s.", "仿真表明，%s每个 step 需要 %s。"),
+            PS_SAY(lang, " Replayed, %s a step takes %s.", "重放表明，%s每个 step 需要 %s。"),
             x.with, ps_instead_of(lang, llround(x.step_ns), llround(x.before_ns)).text);
     }
     return true;

@@ -177,7 +177,7 @@ static void say_usual(const ps_report *report, int64_t replayed_ns, char out[256
                 lang,
                 " Both replays take each pass and transfer of pipeline %d, whose steps are the longest, "
                 "with its median duration: its steps take %s on average.",
-                "两次仿真都按流水线 %d（其 step 最长）的各前向、反向与传输的中位时长：其 step 实际平均为 %s。"),
+                "两次重放都按流水线 %d（其 step 最长）的各前向、反向与传输的中位时长：其 step 实际平均为 %s。"),
             (int)report->chart->replayed_pipeline, ps_ns_text_of(step_ns).text);
     } else if (differs_ns > step_ns / 100) {
         (void)snprintf(
@@ -186,7 +186,7 @@ static void say_usual(const ps_report *report, int64_t replayed_ns, char out[256
                 lang,
                 " Both replays take each pass and transfer with its median duration: a step takes %s on "
                 "average.",
-                "两次仿真都按各前向、反向与传输的中位时长：step 实际平均为 %s。"),
+                "两次重放都按各前向、反向与传输的中位时长：step 实际平均为 %s。"),
             ps_ns_text_of(step_ns).text);
     }
 }
@@ -239,7 +239,7 @@ void ps_report_find_schedule(ps_report *report) {
         PS_SAY(
             lang,
             "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %s.%s%s",
-            "仿真表明，%s 需要 %s，当前调度需要 %s，少 %s（%.1f %%），保存%s。%s%s"),
+            "重放表明，%s 需要 %s，当前调度需要 %s，少 %s（%.1f %%），保存%s。%s%s"),
         ps_column_text(replay, best, "schedule"),
         ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
         ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,

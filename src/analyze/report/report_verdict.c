@@ -241,7 +241,7 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
     if (f->replayed != NULL) { /* no schedule has no bubble: the gain is that of the best one */
         (void)snprintf(without, sizeof without,
                        PS_SAY(lang, "with the best that was replayed (%.64s)",
-                              "采用仿真中最好的调度（%.64s）"),
+                              "采用重放中最好的调度（%.64s）"),
                        f->replayed);
     }
     add_text(s, "%s", ps_finding_title(lang, f));
@@ -317,8 +317,8 @@ static void add_other_causes(sentence *s, const ps_report *report, const ps_what
         if (c != told) {
             add_text(s,
                      PS_SAY(lang, " %s %s: replayed, %s a step takes %s less",
-                            "%s%s。仿真表明，%s每个 step 少用 %s"),
-                     told != NULL ? PS_SAY(lang, "Also:", "另外：")
+                            "%s%s。重放表明，%s每个 step 少用 %s"),
+                     told != NULL ? PS_SAY(lang, "Also:", "此外：")
                                   : PS_SAY(lang, "Next:", "其次："),
                      c->title, c->without, ps_ns_text_of(ps_report_cause_gain_ns(c)).text);
             add_number(s, finding_of_cause(&report->findings, c),
@@ -354,7 +354,7 @@ static void say_cause(sentence *s, const ps_report *report, const ps_whatif_caus
     add_number(s, finding, kernels);
     add_text(s,
              PS_SAY(lang, ". That costs %s of a step of %s (%.1f %%): replayed, %s it takes %s",
-                    "。其代价为 %s，而每个 step 为 %s（%.1f %%）：仿真表明，%s需要 %s"),
+                    "。其代价为 %s，而每个 step 为 %s（%.1f %%）：重放表明，%s需要 %s"),
              ps_ns_text_of(gain_ns).text, ps_ns_text_of(report->step_ns).text,
              ps_percent(gain_ns, report->step_ns), c->without,
              ps_instead_of(lang, llround(c->step_ns), llround(c->before_ns)).text);
@@ -378,7 +378,7 @@ static void say_unexplained(sentence *s, const ps_report *report) {
                 lang,
                 " The ops and who waits for whom explain %.0f %% of the measured step: gains are bounds, not "
                 "replays.",
-                "算子及其依赖只解释了实测 step 的 %.0f %%：收益是上界，而非仿真值。"),
+                "算子及其依赖只解释了实测 step 的 %.0f %%：收益是上界，而非重放值。"),
             100 * w->real_ns / w->measured_ns);
     }
 }

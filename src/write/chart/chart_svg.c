@@ -207,7 +207,7 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
         ps_buf_addf(&line, PS_SAY(chart->lang, "%s · bubble not told", "%s · 不给出空泡"), length);
     } else {
         ps_buf_addf(&line, PS_SAY(chart->lang, "%s · bubble %s%.1f %%", "%s · 空泡 %s%.1f %%"),
-                    length, chart->is_at_most ? PS_SAY(chart->lang, "at most ", "至多 ") : "",
+                    length, chart->is_at_most ? PS_SAY(chart->lang, "at most ", "最多 ") : "",
                     p->rows.bubble_share * 100);
         if (p->rows.unmarked_share >= PS_UNMARKED_SAID) {
             ps_buf_addf(&line,

@@ -272,7 +272,7 @@ static void put_chart_text_title(const picture *p) {
         ps_buf_addf(&tail, PS_SAY(chart->lang, "%sbubble not told", "%s不给出空泡"), dot);
     } else {
         ps_buf_addf(&tail, PS_SAY(chart->lang, "%sbubble %s%.1f %%", "%s空泡 %s%.1f %%"), dot,
-                    chart->is_at_most ? PS_SAY(chart->lang, "at most ", "至多 ") : "",
+                    chart->is_at_most ? PS_SAY(chart->lang, "at most ", "最多 ") : "",
                     p->rows.bubble_share * 100);
         if (p->rows.unmarked_share >= PS_UNMARKED_SAID) {
             ps_buf_addf(&tail,

@@ -47,7 +47,7 @@ static void put_doubt(ps_buf *out, ps_lang lang, const ps_table *plan, const ps_
     plan_doubt d = doubt_of(plan);
     const char *const why[] = {
         d.is_unexplained
-            ? PS_SAY(lang, "the replay misses the measured step", "仿真与实测 step 不符")
+            ? PS_SAY(lang, "the replay misses the measured step", "重放与实测 step 不符")
             : NULL,
         d.is_spread ? PS_SAY(lang, "layers of the stages in between differ", "中间各阶段的层不一致")
                     : NULL,

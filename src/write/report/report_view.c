@@ -43,7 +43,7 @@ int64_t ps_view_int(const ps_table *t, size_t row, const char *column) {
 
 const char *ps_report_gain_word(const ps_report_view *view, size_t row) {
     return strcmp(ps_view_text(view->findings, row, "gain from"), "replay") == 0
-               ? PS_SAY(view->lang, "replayed", "仿真")
+               ? PS_SAY(view->lang, "replayed", "重放")
                : PS_SAY(view->lang, "at most", "最多");
 }
 

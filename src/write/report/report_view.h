@@ -85,7 +85,7 @@ const char *ps_view_no_overview(const ps_report_view *view);
         "cause went away, bounded by what every rank still has to do itself, or what a replay "                                                                              \
         "without it gives (replayed); gains do not add up.",                                                                                                                 \
         "各项发现，收益最大者在前，慢者先于等待者。收益是该原因消失后每个 step 最多可省的时间，以每个 rank 自身仍需完成的" \
-        "工作为界，或为不含该原因的仿真结果（仿真）；收益不可相加。")
+        "工作为界，或为不含该原因的重放结果（重放）；收益不可相加。")
 
 #define PS_SHARED_TEXT 400
 /* Which findings before it count the same time; "" none. */

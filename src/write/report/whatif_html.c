@@ -34,7 +34,7 @@ static void put_whatif_page_top(ps_html_page *p, const ps_whatif_view *view) {
     }
     ps_buf_add_str(p->out, "</p>\n<div class=tiles>\n");
     put_step_tile(p, t, "measured", PS_SAY(lang, "a step, measured", "实测 step"));
-    put_step_tile(p, t, "no_delay", PS_SAY(lang, "replayed, no launch delays", "仿真，无下发延迟"));
+    put_step_tile(p, t, "no_delay", PS_SAY(lang, "replayed, no launch delays", "重放，无下发延迟"));
     put_step_tile(p, t, "ideal",
                   PS_SAY(lang, "ideal: every op as usual", "理想：算子均为通常时长"));
     (void)snprintf(text, sizeof text, "%.3f", ps_view_real(t, 0, "slowdown"));

@@ -117,7 +117,7 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
                 lang,
                 "Clocks: %s. What a step takes by the clock is not to be trusted; what ops take by "
                 "themselves, and the replay, are.",
-                "时钟：%s。按时钟计的 step 时间不可信；算子自身的时长与仿真可信。"),
+                "时钟：%s。按时钟计的 step 时间不可信；算子自身的时长与重放可信。"),
             ps_view_text(view->job, 0, "clocks_apart"));
     }
     int64_t n_empty = ps_view_int(view->job, 0, "ops_without_time");
@@ -142,7 +142,7 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
                 "parts of a split backward), and the critical path runs through short ones, which all alike "
                 "would be longer. The slowdown is no measure of waste here; repairs and --without are of "
                 "what they name.",
-                "理想 step 比仿真更长：%s%s%.0s 算子按设计长短不一（首尾阶段、拆分的反向），而关键路径经过较短者；若全部相同反而更长。"
+                "理想 step 比重放更长：%s%s%.0s 算子按设计长短不一（首尾阶段、拆分的反向），而关键路径经过较短者；若全部相同反而更长。"
                 "此处的变慢倍数不能衡量浪费；各项改进与 --without 只针对其所列内容。"),
             kind[0] != '\0' ? PS_SAY(lang, "of kind ", "种类 ") : PS_SAY(lang, "some", "部分"),
             kind, kind[0] != '\0' ? " the" : "");
@@ -178,13 +178,13 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
                   NULL, 0);
     put_step_line(out, lang,
                   PS_SAY(lang, "replayed: measured ops, no launch delays",
-                         "仿真：实测时长的算子，无下发延迟"),
+                         "重放：实测时长的算子，无下发延迟"),
                   real, PS_SAY(lang, "the measured step", "实测 step"),
                   100 * ((double)real / (double)measured - 1));
     put_step_line(out, lang,
                   PS_SAY(lang, "ideal: every op as long as usual for its kind",
                          "理想：每个算子都为其种类的通常时长"),
-                  ideal, PS_SAY(lang, "the replay", "仿真"),
+                  ideal, PS_SAY(lang, "the replay", "重放"),
                   100 * ((double)ideal / (double)real - 1));
     char waste[PS_WHATIF_WASTE];
     ps_buf_addf(out,

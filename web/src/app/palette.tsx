@@ -7,7 +7,7 @@ import { fail } from "../model/notices";
 import { goto, load, rankOf, ranks, tab } from "../model/session";
 import { openView, views, viewsOf } from "../model/views";
 import { Dialog } from "../panels/dialog";
-import { rankWord, t } from "../words";
+import { inBrackets, rankWord, t } from "../words";
 import { commands, isOffered, refusalOf } from "../model/commands";
 import { Keys } from "./help";
 import { fits, parseSpan } from "./palette_model";
@@ -51,7 +51,9 @@ function rankEntries(): Entry[] {
     id: `rank ${r.key}`,
     group: t("palette.rank"),
     text:
-      r.state === "ready" ? rankWord(r.label) : `${rankWord(r.label)} (${t(`state.${r.state}`)})`,
+      r.state === "ready"
+        ? rankWord(r.label)
+        : rankWord(r.label) + inBrackets(t(`state.${r.state}`)),
     run: () => {
       tab.set("timeline");
       if (r.state === "ready") {

@@ -10,7 +10,7 @@ import { registerUrl } from "../model/url_state";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { Segments } from "../panels/form";
 import { LocalTable } from "../panels/table";
-import { t } from "../words";
+import { inBrackets, t } from "../words";
 import {
   baseDetailOf,
   detailOf,
@@ -266,7 +266,7 @@ function SlowedRanks({ beside, sides }: { beside: Table | null; sides: Sides }) 
       <span>
         {t(
           "compare.slowed-rank",
-          found.stage === null ? named : `${named} (${t("where.stage", found.stage)})`,
+          found.stage === null ? named : named + inBrackets(t("where.stage", found.stage)),
           duration(found.lost),
           duration(found.others),
         )}

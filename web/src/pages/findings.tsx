@@ -6,7 +6,7 @@ import { duration, signed } from "../base/time";
 import { ranks } from "../model/session";
 import { Failed, Loading } from "../panels/empty";
 import { DataTable } from "../panels/table";
-import { language, spoken, t } from "../words";
+import { inBrackets, language, spoken, t } from "../words";
 import { MOST_UNASKED, nsReader, reader, useReply, wholeTable } from "./data";
 import { Evidence } from "./evidence";
 import { leadOf } from "./findings_model";
@@ -120,7 +120,7 @@ export function Findings({
             <Said what={String(what(row) ?? "")}>
               <p class="quiet">
                 {t("findings.rule", value(row) ?? "–", threshold(row) ?? "–")}
-                {rule(row) !== null && ` (${String(rule(row))})`}
+                {rule(row) !== null && inBrackets(String(rule(row)))}
               </p>
             </Said>
             {attempt(row) !== null && <p>{t("findings.try", String(attempt(row)))}</p>}

@@ -5,7 +5,7 @@ import { nameOf, openCaptures } from "../model/captures";
 import { session } from "../model/session";
 import type { ChartView } from "../pipeline/chart_view";
 import { hasPhases, pipelinesOf } from "../pipeline/rows";
-import { t } from "../words";
+import { inBrackets, t } from "../words";
 import { cluster } from "./job_state";
 import {
   arrows,
@@ -143,7 +143,7 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
             onChange={(e) => arrows.set(e.currentTarget.checked)}
           />
           {t("pipeline.arrows")}
-          {cloud && <span class="quiet"> ({t("pipeline.too-many")})</span>}
+          {cloud && <span class="quiet">{inBrackets(t("pipeline.too-many"))}</span>}
         </label>
       )}
       {(now?.chart.path.length ?? 0) > 0 && (

@@ -2,7 +2,7 @@
 import type { Rank } from "../api/types";
 import { useAtom } from "../base/atom";
 import { ranks } from "../model/session";
-import { rankWord, t } from "../words";
+import { inBrackets, rankWord, t } from "../words";
 
 export interface SelectProps<T extends string> {
   label: string;
@@ -170,7 +170,7 @@ export function RankPicker({
               r.key,
               r.state === "ready"
                 ? rankWord(r.label)
-                : `${rankWord(r.label)} (${t(`state.${r.state}`)})`,
+                : rankWord(r.label) + inBrackets(t(`state.${r.state}`)),
             ] as const,
         )}
         onChange={onChange}

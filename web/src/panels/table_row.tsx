@@ -1,6 +1,6 @@
 /** One row of a table. */
 import { exactText, restAfter } from "../base/format";
-import { t } from "../words";
+import { inBrackets, t } from "../words";
 import { cellHint } from "../words/hints";
 import { Icon } from "./icons";
 import { cellText } from "./table_columns";
@@ -157,7 +157,7 @@ function Twig({ branch, onToggle }: Pick<GridCellProps, "onToggle"> & { branch: 
           class="flat tiny"
           tabIndex={-1}
           aria-label={word}
-          title={`${word} (${t("table.deep")})`}
+          title={word + inBrackets(t("table.deep"))}
           onClick={(e) => (e.stopPropagation(), onToggle(!branch.isOpen, e.shiftKey))}
         >
           <Icon name={branch.isOpen ? "down" : "right"} />

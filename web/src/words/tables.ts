@@ -3,7 +3,7 @@
 export const MODE_TABLES: Readonly<Record<string, string>> = {
   link: "任意两个 rank 间链路的传输量、时间与带宽", module: "模型的模块：调用、时间、MFU", PipelineBubble: "各阶段与 step 的空泡，按原因",
   PipelineWaits: "各阶段的停顿在等什么", PipelineStep: "各流水线的 step、最慢阶段与关键路径", PipelineReplay: "采用其他调度时的 step",
-  PipelineNotReplayed: "未仿真的调度及原因", PPChart: "各 rank 的打点及其标签", P2PPairing: "各 rank 的发送与接收算子", Mstx2Commop: "各 rank 由通信打点生成的算子",
+  PipelineNotReplayed: "未重放的调度及原因", PPChart: "各 rank 的打点及其标签", P2PPairing: "各 rank 的发送与接收算子", Mstx2Commop: "各 rank 由通信打点生成的算子",
   ClusterStepTraceTime: "各 rank 与阶段的 step 中计算、通信与空闲时间", ClusterBaseInfo: "作业规模及其并行组", HostInfo: "作业的主机", RankDeviceMap: "rank 及其设备与主机",
   ClusterTimeSummary: "各 rank 的 step 时间去向", ClusterTimeSummaryExtra: "同上，适用于信息更多的格式", FreeAnalysis: "设备最长的空隙", FreeSummary: "各 rank 与 step 的空闲时间",
   FreeGaps: "按原因与长度统计的空隙", CommunicationGroupMapping: "通信域及其 rank", ClusterCommunicationTime: "通信算子的时间与等待", ClusterCommunicationBandwidth: "通信算子的传输量与带宽",
