@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChartTable, Table } from "../src/api/types";
-import { fit, NameChoice } from "../src/pipeline/labels";
+import { fit, LEVELS, LEVELS_FLAT, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
 import { lightBelow, lightOf, litBy } from "../src/pipeline/overlay";
@@ -103,13 +103,13 @@ test("all texts of the chart are words of the page", () => {
 });
 
 test("labels: the first text that fits, in two lines where there is room for them", () => {
-  const texts = ["7F+13B", "7+13", "7F\n13B", "7\n13"];
+  const texts = ["7F+13B", "7+13", "7+\n13"];
   const width = (text: string): number => text.length;
-  assert.equal(fit(texts, 0, 4, 6, width), "7F+13B");
-  assert.equal(fit(texts, 0, 4, 4, width), "7+13");
-  assert.equal(fit(texts, 0, 4, 3, width), "7F\n13B");
-  assert.equal(fit(texts, 0, 2, 3, width), "");
-  assert.equal(fit(["123", "123", "123", "123"], 0, 4, 2, width), "");
+  assert.equal(fit(texts, 0, LEVELS, 6, width), "7F+13B");
+  assert.equal(fit(texts, 0, LEVELS, 4, width), "7+13");
+  assert.equal(fit(texts, 0, LEVELS, 3, width), "7+\n13");
+  assert.equal(fit(texts, 0, LEVELS_FLAT, 3, width), "");
+  assert.equal(fit(["123", "123", "123"], 0, LEVELS, 2, width), "");
 });
 
 test("names of a picture are shortened together", () => {
@@ -331,8 +331,8 @@ test("unpacking rebuilds start and end from gaps", () => {
   assert.deepEqual(
     chart.labels.map((l) => l.texts),
     [
-      ["0", "0", "0", "0"],
-      ["0B", "0", "0", "0"],
+      ["0", "0", "0"],
+      ["0B", "0", "0"],
     ],
   );
   assert.equal(chart.untold, "why");

@@ -28,13 +28,15 @@ static bool short_name(const char *name, char out[PS_BLOCK_TEXT_SIZE]) {
     return shorter && digit;
 }
 
+/* "7+13" behind its plus. */
 static void split_block_text(ps_block_text *l) {
     char *plus = strchr(l->text, '+');
-    char ignored[PS_BLOCK_TEXT_SIZE];
-    if (plus != NULL &&
-        (short_name(l->text, ignored) || strspn(l->text, "0123456789+") == strlen(l->text))) {
-        *plus = '\0';
-        l->second = plus + 1;
+    size_t length = strlen(l->text);
+    if (plus != NULL && strspn(l->text, "0123456789+") == length &&
+        length + 1 < PS_BLOCK_TEXT_SIZE) {
+        memmove(plus + 2, plus + 1, strlen(plus + 1) + 1);
+        plus[1] = '\0';
+        l->second = plus + 2;
     }
 }
 
@@ -56,7 +58,7 @@ static void microbatch_text(const ps_op *op, ps_block_text *out) {
 bool ps_block_text_of(const ps_op *op, int level, ps_block_text *out) {
     out->second = NULL;
     bool has_number = strpbrk(op->name, "0123456789") != NULL;
-    bool full = level == 0 || level == 2;
+    bool full = level == 0;
     if (!full && ps_block_is_told_by_number(op) && short_name(op->name, out->text)) {
         /* done */
     } else if (!has_number && op->microbatch >= 0 && (!full || strlen(op->name) <= 2)) {
@@ -69,9 +71,6 @@ bool ps_block_text_of(const ps_op *op, int level, ps_block_text *out) {
     }
     if (level >= PS_BLOCK_LEVELS_FLAT) {
         split_block_text(out);
-        if (level == 2 && out->second == NULL) {
-            return ps_block_text_of(op, 1, out);
-        }
     }
     return out->text[0] != '\0';
 }

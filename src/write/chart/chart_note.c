@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
+#include "write/chart/block_text.h"
 
 /* A step that differs by more than this from the median of its pipeline is said to. */
 #define UNLIKE_PERCENT 5
@@ -99,17 +100,6 @@ void ps_chart_say_pipeline(const ps_rows *rows, ps_buf *out) {
 
 /* --- numbers on blocks ------------------------------------------------------------------------------------------ */
 
-/* "14F+0B" is drawn as "14+0" where there is little room. */
-static void short_pair(const char *name, char out[32]) {
-    size_t n = 0;
-    for (; *name != '\0' && n + 1 < 32; name++) {
-        if (*name != 'F' && *name != 'B') {
-            out[n++] = *name;
-        }
-    }
-    out[n] = '\0';
-}
-
 void ps_chart_say_numbers(const ps_chart *chart, const char *before, const char *between,
                           ps_buf *out) {
     const ps_op *later = NULL;
@@ -131,8 +121,8 @@ void ps_chart_say_numbers(const ps_chart *chart, const char *before, const char 
                "%s编号按 chunk 连续：算子 %s 是 microbatch %d，属于 chunk %d。"),
         before, later->name, (int)later->microbatch, (int)later->chunk);
     if (pair != NULL) {
-        char text[32];
-        short_pair(pair->name, text);
+        ps_block_text text;
+        (void)ps_block_text_of(pair, 1, &text);
         ps_buf_addf(
             out,
             PS_SAY(
@@ -140,7 +130,7 @@ void ps_chart_say_numbers(const ps_chart *chart, const char *before, const char 
                 "%s%s is the forward of microbatch %d (chunk %d) beside the backward of "
                 "microbatch %d (chunk %d).",
                 "%s%s 是 microbatch %d（chunk %d）的前向与 microbatch %d（chunk %d）的反向重叠。"),
-            between, text, (int)pair->microbatch, (int)pair->chunk, (int)pair->microbatch2,
+            between, text.text, (int)pair->microbatch, (int)pair->chunk, (int)pair->microbatch2,
             (int)pair->chunk2);
     }
 }

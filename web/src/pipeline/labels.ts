@@ -1,7 +1,7 @@
 /** What is written on a block: which of the texts that the program made of its name (src/write/chart/block_text.h). */
 
-/** From most to least: the full name, less of it, and both in two lines where a block is high enough. */
-export const LEVELS = 4;
+/** From most to least: the full name ("7F+13B"), that without its letters ("7+13"), and this in two lines where a block is high enough. */
+export const LEVELS = 3;
 export const LEVELS_FLAT = 2;
 
 /** Width of a text of one or two lines. */
