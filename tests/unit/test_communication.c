@@ -71,10 +71,10 @@ static void votes_by_collective(void **state) {
                  "401000|402500|404000|1306000\n");
     /* behind the first: rank 0 4 and 4, rank 1 2 and 2, rank 2 304 and 6. Waits: 300 + 2, 302 + 4, -, 304 + 6 */
     small_expect(&o, "SlowRankLateness",
-                 "2|g||collective|2|2|302|155|304|0|0|0\n"
-                 "0|g||collective|2|0|0|4|4|302|0|0\n"
-                 "1|g||collective|2|0|0|2|2|306|5000|0\n"
-                 "3|g||collective|2|0|0|0|0|310|0|0\n");
+                 "2|g|NULL|collective|2|2|302|155|304|0|0|0\n"
+                 "0|g|NULL|collective|2|0|0|4|4|302|0|0\n"
+                 "1|g|NULL|collective|2|0|0|2|2|306|5000|0\n"
+                 "3|g|NULL|collective|2|0|0|0|0|310|0|0\n");
     small_run_fini(&o);
     ps_analysis_opts second = {.step_id = 2};
     small_run_mode(&o, "slow_rank", traces, 4, &second);
@@ -101,8 +101,8 @@ static void two_ranks_vote_by_lateness(void **state) {
     small_run_mode(&o, "slow_rank", traces, 2, NULL);
     small_expect(&o, "SlowRank", "1|1\n");
     small_expect(&o, "SlowRankLateness",
-                 "1|g||collective|3|3|348|116|300|0|0|0\n"
-                 "0|g||collective|3|0|0|0|0|348|0|0\n");
+                 "1|g|NULL|collective|3|3|348|116|300|0|0|0\n"
+                 "0|g|NULL|collective|3|0|0|0|0|348|0|0\n");
     small_run_fini(&o);
     free_all(traces, 2);
 }
@@ -129,12 +129,12 @@ static void receives_are_charged_to_the_sender(void **state) {
         small_run_mode(&o, "slow_rank", traces, 2, NULL);
         small_expect(&o, "SlowRank", "");
         small_expect(&o, "SlowRankLateness",
-                     joined == 1 ? "0|pp||p2p|1|1|150|150|150|0|0|0\n"
-                                   "0|all||collective|1|0|0|0|0|0|0|0\n"
-                                   "1|all||collective|1|0|0|0|0|0|0|0\n"
-                                   "1|pp||p2p|0|0|0|0|0|150|0|0\n"
-                                 : "0|pp||p2p|1|1|170|170|170|0|0|0\n"
-                                   "1|pp||p2p|0|0|0|0|0|170|0|1\n");
+                     joined == 1 ? "0|pp|NULL|p2p|1|1|150|150|150|0|0|0\n"
+                                   "0|all|NULL|collective|1|0|0|0|0|0|0|0\n"
+                                   "1|all|NULL|collective|1|0|0|0|0|0|0|0\n"
+                                   "1|pp|NULL|p2p|0|0|0|0|0|150|0|0\n"
+                                 : "0|pp|NULL|p2p|1|1|170|170|170|0|0|0\n"
+                                   "1|pp|NULL|p2p|0|0|0|0|0|170|0|1\n");
         small_run_fini(&o);
         free_all(traces, 2);
     }
@@ -161,10 +161,10 @@ static void a_lost_send_costs_one_pair(void **state) {
     small_run o;
     small_run_mode(&o, "slow_rank", traces, 2, NULL);
     small_expect(&o, "SlowRankLateness",
-                 "0|pp||p2p|2|2|200|100|150|0|0|0\n"
-                 "0|all||collective|1|0|0|0|0|0|0|0\n"
-                 "1|all||collective|1|0|0|0|0|0|0|0\n"
-                 "1|pp||p2p|0|0|0|0|0|200|0|0\n");
+                 "0|pp|NULL|p2p|2|2|200|100|150|0|0|0\n"
+                 "0|all|NULL|collective|1|0|0|0|0|0|0|0\n"
+                 "1|all|NULL|collective|1|0|0|0|0|0|0|0\n"
+                 "1|pp|NULL|p2p|0|0|0|0|0|200|0|0\n");
     small_run_fini(&o);
     free_all(traces, 2);
 }
@@ -190,14 +190,14 @@ static void transfers_apart_tell_nothing(void **state) {
         small_run o;
         small_run_mode(&o, "slow_rank", traces, 2, NULL);
         small_expect(&o, "SlowRankLateness",
-                     and_another == 0 ? "0|all||collective|2|0|0|0|0|0|0|0\n"
-                                        "0|pp||p2p|1|NULL|NULL|NULL|NULL|0|0|0\n"
-                                        "1|all||collective|2|0|0|0|0|0|0|0\n"
-                                        "1|pp||p2p|0|0|0|0|0|NULL|0|0\n"
-                                      : "0|pp||p2p|2|1|20|20|20|0|0|0\n"
-                                        "0|all||collective|2|0|0|0|0|0|0|0\n"
-                                        "1|all||collective|2|0|0|0|0|0|0|0\n"
-                                        "1|pp||p2p|0|0|0|0|0|20|0|0\n");
+                     and_another == 0 ? "0|all|NULL|collective|2|0|0|0|0|0|0|0\n"
+                                        "0|pp|NULL|p2p|1|NULL|NULL|NULL|NULL|0|0|0\n"
+                                        "1|all|NULL|collective|2|0|0|0|0|0|0|0\n"
+                                        "1|pp|NULL|p2p|0|0|0|0|0|NULL|0|0\n"
+                                      : "0|pp|NULL|p2p|2|1|20|20|20|0|0|0\n"
+                                        "0|all|NULL|collective|2|0|0|0|0|0|0|0\n"
+                                        "1|all|NULL|collective|2|0|0|0|0|0|0|0\n"
+                                        "1|pp|NULL|p2p|0|0|0|0|0|20|0|0\n");
         assert_int_equal(o.diags[1].counts[PS_ODD_TRANSFER_APART], 1);
         small_run_fini(&o);
         free_all(traces, 2);
@@ -226,7 +226,7 @@ static void places_tell_the_other_end(void **state) {
     small_run o;
     small_run_mode(&o, "slow_rank", traces, 4, NULL);
     small_expect(&o, "SlowRankLateness",
-                 "0|pp||p2p|1|1|100|100|100|0|0|0\n2|pp||p2p|0|0|0|0|0|100|0|2\n");
+                 "0|pp|NULL|p2p|1|1|100|100|100|0|0|0\n2|pp|NULL|p2p|0|0|0|0|0|100|0|2\n");
     assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 2);
     small_run_fini(&o);
     free_all(traces, 4);
@@ -262,10 +262,10 @@ static void kernels_and_their_groups(void **state) {
     small_run o;
     small_run_mode(&o, "slow_rank", traces, 4, NULL);
     small_expect(&o, "SlowRankLateness",
-                 "0|1||p2p|1|1|100|100|100|0|0|0\n3|1||p2p|1|1|30|30|30|0|0|2\n"
-                 "0|1||collective|1|0|0|0|0|0|0|0\n1|1||collective|1|0|0|0|0|0|0|0\n"
-                 "1|1||p2p|0|0|0|0|0|100|0|0\n2|1||collective|1|0|0|0|0|0|0|2\n"
-                 "2|1||p2p|0|0|0|0|0|30|0|2\n3|1||collective|1|0|0|0|0|0|0|2\n");
+                 "0|1|NULL|p2p|1|1|100|100|100|0|0|0\n3|1|NULL|p2p|1|1|30|30|30|0|0|2\n"
+                 "0|1|NULL|collective|1|0|0|0|0|0|0|0\n1|1|NULL|collective|1|0|0|0|0|0|0|0\n"
+                 "1|1|NULL|p2p|0|0|0|0|0|100|0|0\n2|1|NULL|collective|1|0|0|0|0|0|0|2\n"
+                 "2|1|NULL|p2p|0|0|0|0|0|30|0|2\n3|1|NULL|collective|1|0|0|0|0|0|0|2\n");
     small_run_fini(&o);
     free_all(traces, 4);
 }
@@ -292,8 +292,9 @@ static void numbers_match(void **state) {
     }
     small_run o;
     small_run_mode(&o, "slow_rank", traces, 2, NULL);
-    small_expect(&o, "SlowRankLateness",
-                 "1|0||collective|3|2|40|13.33333333|30|0|0|0\n0|0||collective|3|0|0|0|0|40|0|0\n");
+    small_expect(
+        &o, "SlowRankLateness",
+        "1|0|NULL|collective|3|2|40|13.33333333|30|0|0|0\n0|0|NULL|collective|3|0|0|0|0|40|0|0\n");
     assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 1);
     small_run_fini(&o);
     free_all(traces, 2);
@@ -328,7 +329,7 @@ static void unnamed_groups_are_told_apart_by_time(void **state) {
     small_run_mode(&o, "slow_rank", traces, 2, NULL);
     small_expect(
         &o, "SlowRankLateness",
-        "1|||collective|3|3|30000|10000|22000|0|0|0\n0|||collective|3|0|0|0|0|30000|0|0\n");
+        "1|NULL|NULL|collective|3|3|30000|10000|22000|0|0|0\n0|NULL|NULL|collective|3|0|0|0|0|30000|0|0\n");
     assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 4);
     small_run_fini(&o);
     ps_analysis_opts opts = {.step_id = -1, .rank_id = 0, .top_num = 1};
@@ -368,10 +369,11 @@ static void the_nearest_ends_go_together(void **state) {
     }
     small_run o;
     small_run_mode(&o, "slow_rank", traces, 3, NULL);
-    small_expect(&o, "SlowRankLateness",
-                 "1|||collective|1|1|20|30|30|0|0|0\n0|||collective|1|0|0|0|0|30|0|0\n"
-                 "0|0||collective|1|0|0|0|0|0|0|0\n1|0||collective|1|0|0|0|0|0|0|0\n"
-                 "2|||collective|1|0|0|10|10|20|0|0\n2|0||collective|1|0|0|0|0|0|0|0\n");
+    small_expect(
+        &o, "SlowRankLateness",
+        "1|NULL|NULL|collective|1|1|20|30|30|0|0|0\n0|NULL|NULL|collective|1|0|0|0|0|30|0|0\n"
+        "0|0|NULL|collective|1|0|0|0|0|0|0|0\n1|0|NULL|collective|1|0|0|0|0|0|0|0\n"
+        "2|NULL|NULL|collective|1|0|0|10|10|20|0|0\n2|0|NULL|collective|1|0|0|0|0|0|0|0\n");
     assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 1);
     small_run_fini(&o);
     free_all(traces, 3);
@@ -399,7 +401,7 @@ static void what_does_not_match_is_counted(void **state) {
     small_run o;
     small_run_mode(&o, "slow_rank", traces, 2, NULL);
     small_expect(&o, "SlowRankLateness",
-                 "1|g||collective|2|1|50|25|50|0|0|0\n0|g||collective|2|0|0|0|0|50|0|0\n");
+                 "1|g|NULL|collective|2|1|50|25|50|0|0|0\n0|g|NULL|collective|2|0|0|0|0|50|0|0\n");
     assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 3 + 2 + 1);
     small_run_fini(&o);
     free_all(traces, 2);

@@ -316,6 +316,30 @@ static void derived_of_a_device(void **state) {
     asks_end(&a);
 }
 
+/* A profile that has them keeps its own, and gets below them what profilers do not write. */
+static void derived_beside_the_profile(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t stream = small_stream(b, 7);
+    small_step(b, 1, 0, 40);
+    small_slice(b, PS_SLICE_KERNEL, stream, "a", 5, 10);
+    small_slice(b, PS_SLICE_KERNEL, stream, "b", 20, 30);
+    uint32_t idle = ps_builder_track(b, (ps_track){.kind = PS_TRACK_DERIVED,
+                                                   .pid = -1,
+                                                   .tid = -1,
+                                                   .device = 0,
+                                                   .name = ps_builder_str(b, "Free", 4)});
+    small_slice(b, PS_SLICE_DERIVED, idle, "Free", 10, 20);
+    asks a;
+    asks_of_trace(&a, small_seal(b));
+    expect_nodes(&a, "GPU 0\n"
+                     "  Stream 7 0:2\n"
+                     "  Overlap Analysis\n"
+                     "    Free 1:1\n"
+                     "    Before and After Work 2:2\n");
+    asks_end(&a);
+}
+
 static void name_process(ps_builder *b, int64_t pid, const char *name, const char *labels) {
     ps_builder_process(b, (ps_process){.pid = pid,
                                        .name = ps_builder_str(b, name, strlen(name)),
@@ -445,6 +469,7 @@ int main(void) {
         IN_PLACE(states),
         IN_PLACE(wishes),
         cmocka_unit_test(derived_of_a_device),
+        cmocka_unit_test(derived_beside_the_profile),
         cmocka_unit_test(derived_of_a_process),
         cmocka_unit_test(samples),
     };

@@ -128,7 +128,8 @@ static void add_rest(tree *x, int64_t device) {
     for (uint32_t i = 0; i < derived->n_nodes; i++) {
         const ps_lane_node *node = &derived->nodes[i];
         bool is_second = node->parent != PS_NONE && derived->nodes[node->parent].parent == PS_NONE;
-        if (is_second && node->device == device && x->place[PS_LAYER_DERIVED][i] == PS_NONE) {
+        bool is_listed = x->is_same[i] || x->place[PS_LAYER_DERIVED][i] != PS_NONE;
+        if (is_second && node->device == device && !is_listed) {
             add_derived(x, i, PS_NONE);
         }
     }
