@@ -449,7 +449,13 @@ test("numbers that are read against one another have one unit", () => {
       columns: names.map((name): Table["columns"][0] => [name, "int", "ns", false]),
       rows: [row],
     }).map((c) => c.shown.unit);
-  assert.deepEqual(units(["new", "base", "lost"], [5e6, 4e6, 900]), ["ms", "ms", "ms"]);
+  assert.deepEqual(units(["new", "base", "lost"], [5e6, 4e6, 900]), ["µs", "µs", "µs"]);
+  assert.deepEqual(
+    units(["step time", "gain"], [1.2e9, 20e6]),
+    ["ms", "ms"],
+    "1200 ms, not 1.2 s beside 20 ms",
+  );
+  assert.deepEqual(units(["step time", "gain"], [12e9, 20e6]), ["s", "s"], "one is too wide in ms");
   assert.deepEqual(
     units(["total", "total base", "total difference", "mean"], [5e9, 4e9, 9e3, 2e3]),
     ["s", "s", "s", "µs"],

@@ -99,6 +99,32 @@ function stepFor(steps: Step[], values: number[], base: number): Step {
 
 /** What is wider than that has a larger unit. */
 const TOO_WIDE = 1e5;
+/** What is wider than that has no smaller unit for the sake of another column. */
+const WIDE = 1e4;
+/** What is less of its unit has fewer than three digits that count: MOST_DECIMALS are behind the point. */
+const LEAST = 0.1;
+
+const largestOf = (sizes: readonly number[]): number =>
+  sizes.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+
+/** Of columns that are read against one another: a sample whose unit they take. That of times is the unit of their middle, or a
+ * smaller one in which fewer columns lose digits, as long as the largest is legible: 1200 ms beside 20.0 ms. As in src/write/out/column_units.h. */
+export function sampleOf(unit: string, columns: readonly number[][]): number[] {
+  const base = IN_NS[unit];
+  const all = columns.flat();
+  if (base === undefined || columns.length < 2) {
+    return all;
+  }
+  const losers = ({ size }: Step): number =>
+    columns.map((column) => base * largestOf(column)).filter((v) => v > 0 && v < LEAST * size)
+      .length;
+  let best = stepFor(TIMES, all, base);
+  for (const step of TIMES.slice(TIMES.indexOf(best) + 1)) {
+    const isLegible = base * largestOf(all) < WIDE * step.size;
+    best = isLegible && losers(step) < losers(best) ? step : best;
+  }
+  return [best.size / base];
+}
 
 /** Of columns of sizes that stand beside one another: for each the sample whose unit it takes, the smallest in which no value is too wide
  * and none is less than one of its own unit; where a column has no values that of the largest. */
@@ -110,7 +136,7 @@ export function samplesAlike(unit: string, samples: number[][]): number[][] {
   const each = samples.map((sample) => ({
     sample,
     size: stepFor(base === 1 ? SIZES : LINK_SIZES, sample, base).size,
-    most: base * sample.reduce((most, v) => Math.max(most, Math.abs(v)), 0),
+    most: base * largestOf(sample),
   }));
   const known = each.filter(({ most }) => most > 0).sort((a, b) => a.size - b.size);
   const fits = (one: (typeof each)[0] | undefined) =>

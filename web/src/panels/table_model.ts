@@ -3,6 +3,7 @@ import type { Cell, ColumnType, Table } from "../api/types";
 import type { TableRow } from "./table_options";
 import {
   parseRange,
+  sampleOf,
   samplesAlike,
   shownAs,
   withDigits,
@@ -66,8 +67,11 @@ const unitOf = ([name, type, own]: Table["columns"][0]): string =>
 /** The mean of something, its least, its most: all of one occurrence. */
 const OF_EACH = /^(average|avg|mean|median|min|minimum|max|maximum|std|longest|shortest)(?![a-z])/;
 
+/** A step and what it gains by something: one is subtracted from the other. */
+const OF_STEP = /^(step( time| then)?|gain)$/;
+
 /** Numbers that are read against one another have one unit: a number, that of the baseline and what lies between them; mean, least and
- * most; of a comparison all of them. Gives what a column has in common with others. */
+ * most; steps and gains; of a comparison all of them. Gives what a column has in common with others. */
 function familyOf(table: Table): (column: Table["columns"][0]) => string {
   const isComparison = ["new", "base"].every((side) => table.columns.some(([n]) => n === side));
   return (column) => `${unitOf(column)} ${isComparison ? "" : quantityOf(column[0])}`;
@@ -77,7 +81,8 @@ const quantityOf = (name: string): string =>
   name
     .replace(/ (base|difference)$/, "")
     .replace(/^./, (letter) => letter.toLowerCase())
-    .replace(OF_EACH, "each");
+    .replace(OF_EACH, "each")
+    .replace(OF_STEP, "step");
 
 const numbersAt = (tables: readonly Table[], index: number): number[] =>
   tables.flatMap(({ rows }) =>
@@ -87,11 +92,17 @@ const numbersAt = (tables: readonly Table[], index: number): number[] =>
 /** By family the numbers that its unit suits. */
 function samplesOf(table: Table, own: number[][]): (column: Table["columns"][0]) => number[] {
   const family = familyOf(table);
-  const samples = new Map<string, { unit: string; sample: number[] }>();
+  const families = new Map<string, { unit: string; columns: number[][] }>();
   table.columns.forEach((column, i) => {
-    const sample = (samples.get(family(column))?.sample ?? []).concat(own[i]);
-    samples.set(family(column), { unit: unitOf(column), sample });
+    const columns = families.get(family(column))?.columns ?? [];
+    families.set(family(column), { unit: unitOf(column), columns: [...columns, own[i]] });
   });
+  const samples = new Map(
+    [...families].map(([key, { unit, columns }]) => [
+      key,
+      { unit, sample: sampleOf(unit, columns) },
+    ]),
+  );
   for (const unit of new Set([...samples.values()].map((s) => s.unit))) {
     const alike = [...samples.values()].filter((s) => s.unit === unit);
     samplesAlike(
