@@ -708,8 +708,8 @@ static void bottleneck_of(const char *const shapes[2], const char *likeness) {
     (void)snprintf(
         expected, sizeof expected,
         "1700000000005000|1700000000009000|4000|hcom_allReduce__1_0_1|1|0|[Completed] rank 1 began "
-        "2000.000 us after rank 0: host-bound, 0 of 1 kernel lay in the queue over 100 us (they ran "
-        "2000.000 us); mul took 500.000 us longer%s; 1500.000 us were lost before mul\n"
+        "2.00 ms after rank 0: host-bound, 0 of 1 kernel lay in the queue over 100 us (they ran "
+        "2.00 ms); mul took 500 us longer%s; 1.50 ms were lost before mul\n"
         "1700000000010001|1700000000011000|999|hcom_allGather__1_1_1|1|0|[Completed] no slow rank: the "
         "wait is 0.1%% of the duration\n"
         "1700000000012000|1700000000012500|500|other|NULL|NULL|[Failed] no other rank of the input has "

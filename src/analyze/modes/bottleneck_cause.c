@@ -82,16 +82,12 @@ static int64_t fast_time(const ps_lateness *l, int64_t ns) {
     return ps_i64_minus(ns, l->shift_ns);
 }
 
-static double cause_us(int64_t ns) {
-    return (double)ns / 1e3;
-}
-
 static void explain_bound(ps_lang lang, const ps_lateness *l, ps_buf *out) {
     int64_t from = fast_time(l, l->fast_start_ns); /* the others wait from here on */
     size_t n = 0;
     size_t n_linked = 0;
     size_t n_queued = 0;
-    double busy_us = 0;
+    int64_t busy_ns = 0;
     for (size_t i = 0; i < l->slow->n; i++) {
         const ps_way_kernel *k = &l->slow->kernels[i];
         int64_t start = k->start_ns > from ? k->start_ns : from;
@@ -100,7 +96,8 @@ static void explain_bound(ps_lang lang, const ps_lateness *l, ps_buf *out) {
             continue;
         }
         n++;
-        busy_us += cause_us(
+        busy_ns = ps_i64_plus(
+            busy_ns,
             ps_i64_minus(end, start)); /* of one stream; kernels side by side count twice */
         if (k->call_end_ns == PS_NO_TIME) {
             continue;
@@ -118,17 +115,18 @@ static void explain_bound(ps_lang lang, const ps_lateness *l, ps_buf *out) {
                            "期间没有核函数运行，即主机未能及时下发"));
     } else if (n_linked == 0) {
         ps_buf_addf(out,
-                    PS_SAY(lang, "%zu kernel%s ran meanwhile for %.3f us; %s not in the profile",
-                           "期间有 %zu 个核函数%.0s运行了 %.3f us；采集数据中没有其下发%.0s"),
-                    n, n == 1 ? "" : "s", busy_us, n == 1 ? "its launch is" : "their launches are");
+                    PS_SAY(lang, "%zu kernel%s ran meanwhile for %s; %s not in the profile",
+                           "期间有 %zu 个核函数%.0s运行了 %s；采集数据中没有其下发%.0s"),
+                    n, n == 1 ? "" : "s", ps_ns_text_of(busy_ns).text,
+                    n == 1 ? "its launch is" : "their launches are");
     } else {
         ps_buf_addf(
             out,
-            PS_SAY(lang,
-                   "%s-bound, %zu of %zu kernel%s lay in the queue over 100 us (%s ran %.3f us)",
-                   "受限于%s，%zu/%zu 个核函数%.0s在队列中超过 100 us（%.0s共运行 %.3f us）"),
+            PS_SAY(lang, "%s-bound, %zu of %zu kernel%s lay in the queue over 100 us (%s ran %s)",
+                   "受限于%s，%zu/%zu 个核函数%.0s在队列中超过 100 us（%.0s共运行 %s）"),
             n_queued * 2 > n_linked ? PS_SAY(lang, "device", "设备") : PS_SAY(lang, "host", "主机"),
-            n_queued, n_linked, n_linked == 1 ? "" : "s", n == 1 ? "it" : "they", busy_us);
+            n_queued, n_linked, n_linked == 1 ? "" : "s", n == 1 ? "it" : "they",
+            ps_ns_text_of(busy_ns).text);
     }
 }
 
@@ -169,8 +167,8 @@ static void say_longer(ps_lang lang, const ps_lateness *l, size_t i, size_t j, i
                        ps_buf *out) {
     const ps_way_kernel *s = &l->slow->kernels[i];
     const ps_way_kernel *f = &l->fast->kernels[j];
-    ps_buf_addf(out, PS_SAY(lang, "; %.120s took %.3f us longer", "；%.120s 多用了 %.3f us"),
-                ps_strpool_get(&l->slow->names, s->name), cause_us(longer_ns));
+    ps_buf_addf(out, PS_SAY(lang, "; %.120s took %s longer", "；%.120s 多用了 %s"),
+                ps_strpool_get(&l->slow->names, s->name), ps_ns_text_of(longer_ns).text);
     switch (cause_alike(l, i, j)) {
     case PS_ALIKE_SURE:
         return;
@@ -237,20 +235,20 @@ static void explain_kernels(ps_lang lang, const ps_lateness *l, ps_buf *out) {
         say_longer(lang, l, longest, longest_fast, longer, out);
     }
     if (fallen > 0) {
-        ps_buf_addf(
-            out, PS_SAY(lang, "; %.3f us were lost before %.120s", "；%.3f us 损失于 %.120s 之前"),
-            cause_us(fallen),
-            behind == SIZE_MAX ? PS_SAY(lang, "the operator itself", "该算子本身")
-                               : ps_strpool_get(&l->slow->names, l->slow->kernels[behind].name));
+        ps_buf_addf(out, PS_SAY(lang, "; %s were lost before %.120s", "；%s 损失于 %.120s 之前"),
+                    ps_ns_text_of(fallen).text,
+                    behind == SIZE_MAX
+                        ? PS_SAY(lang, "the operator itself", "该算子本身")
+                        : ps_strpool_get(&l->slow->names, l->slow->kernels[behind].name));
     }
 }
 
 void ps_lateness_explain(ps_lang lang, const ps_lateness *l, ps_buf *out) {
     ps_buf_addf(out,
-                PS_SAY(lang, "rank %lld began %.3f us after rank %lld: ",
-                       "rank %lld 晚了 %.3f us 开始（相对 rank %lld）："),
+                PS_SAY(lang, "rank %lld began %s after rank %lld: ",
+                       "rank %lld 晚了 %s 开始（相对 rank %lld）："),
                 (long long)l->slow_rank,
-                cause_us(ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
+                ps_ns_text_of(ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))).text,
                 (long long)l->fast_rank);
     if (l->slow == NULL || l->slow->n == 0) {
         ps_buf_addf(out,

@@ -338,11 +338,11 @@ static void put_spread_row(ps_lang lang, ps_table *t, const rank_times *times, p
     if (share > LARGEST_SPREAD_PERCENT) {
         (void)snprintf(row.what, sizeof row.what,
                        PS_SAY(lang,
-                              "%s differs by %.3f us between ranks %" PRId64 " and %" PRId64
+                              "%s differs by %s between ranks %" PRId64 " and %" PRId64
                               ": look for unequal work, a slow device or a late host there",
-                              "%s相差 %.3f us（rank %" PRId64 " 与 %" PRId64
+                              "%s相差 %s（rank %" PRId64 " 与 %" PRId64
                               " 之间）：请查看那里的工作是否不均、设备是否较慢或主机是否迟到"),
-                       metric.in[lang], spread, most->rank, least->rank);
+                       metric.in[lang], ps_ns_text_of(row.spread).text, most->rank, least->rank);
     } else {
         (void)snprintf(row.what, sizeof row.what,
                        PS_SAY(lang, "%s is alike in all ranks", "%s在全部 rank 上相近"),

@@ -27,12 +27,12 @@ static int compare_doubles(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static bool is_number(const ps_column *column) {
+static bool is_number_column(const ps_column *column) {
     return column->type == PS_COL_INT || column->type == PS_COL_REAL;
 }
 
-static void find_kind(ps_column_numbers *numbers, const ps_column *column) {
-    bool may_scale = is_number(column) && !column->exact;
+static void find_unit_kind(ps_column_numbers *numbers, const ps_column *column) {
+    bool may_scale = is_number_column(column) && !column->exact;
     numbers->own = 1;
     switch (column->unit) {
     case PS_UNIT_MS:
@@ -59,8 +59,8 @@ static bool gather_numbers(ps_arena *arena, const ps_table *t, size_t column, si
                            size_t to, ps_column_numbers *out) {
     const ps_column *c = &t->columns[column];
     *out = (ps_column_numbers){.unit = {"", 1}};
-    find_kind(out, c);
-    if (!is_number(c)) {
+    find_unit_kind(out, c);
+    if (!is_number_column(c)) {
         return true;
     }
     out->sizes = ps_arena_alloc(arena, (to - from + 1) * sizeof *out->sizes);
@@ -94,7 +94,7 @@ typedef struct unit_steps {
     size_t n, none;           /* of zeros alone */
 } unit_steps;
 
-static unit_steps steps_of(ps_unit_kind kind) {
+static unit_steps unit_steps_of(ps_unit_kind kind) {
     return kind == PS_UNITS_TIME ? (unit_steps){TIMES, sizeof TIMES / sizeof *TIMES, 2}
                                  : (unit_steps){SIZES, sizeof SIZES / sizeof *SIZES, 0};
 }
@@ -124,7 +124,7 @@ typedef struct column_group {
     size_t n;
 } column_group;
 
-static size_t count_losers(const column_group *g, size_t at) {
+static size_t count_unit_losers(const column_group *g, size_t at) {
     size_t n = 0;
     for (size_t i = 0; i < g->n; i++) {
         n += loses_digits(&g->steps, g->column[i], at);
@@ -142,12 +142,12 @@ static size_t shared_step(const column_group *g, double *room) {
     }
     ps_sort(room, n, sizeof *room, compare_doubles);
     size_t best = step_for(&g->steps, room, n);
-    size_t least = count_losers(g, best);
+    size_t least = count_unit_losers(g, best);
     for (size_t at = best; least > 0 && at > 0; at--) {
         if (room[n - 1] >= WIDE * (double)g->steps.step[at - 1].size) {
             break;
         }
-        size_t losers = count_losers(g, at - 1);
+        size_t losers = count_unit_losers(g, at - 1);
         best = losers < least ? at - 1 : best;
         least = losers < least ? losers : least;
     }
@@ -169,8 +169,9 @@ static void share_unit(column_group *g, double *room) {
     g->n = n_left;
 }
 
-static bool find_units(ps_arena *arena, ps_column_numbers *columns, size_t n, ps_unit_kind kind) {
-    column_group g = {.steps = steps_of(kind)};
+static bool find_column_units(ps_arena *arena, ps_column_numbers *columns, size_t n,
+                              ps_unit_kind kind) {
+    column_group g = {.steps = unit_steps_of(kind)};
     size_t n_sizes = 0;
     g.column = ps_arena_alloc(arena, (n + 1) * sizeof *g.column);
     for (size_t c = 0; g.column != NULL && c < n; c++) {
@@ -263,8 +264,8 @@ ps_column_numbers *ps_column_units(ps_arena *arena, const ps_table *t, size_t fr
     for (size_t c = 0; out != NULL && c < t->n_columns; c++) {
         out = gather_numbers(arena, t, c, from, to, &out[c]) ? out : NULL;
     }
-    bool ok = out != NULL && find_units(arena, out, t->n_columns, PS_UNITS_TIME) &&
-              find_units(arena, out, t->n_columns, PS_UNITS_SIZE);
+    bool ok = out != NULL && find_column_units(arena, out, t->n_columns, PS_UNITS_TIME) &&
+              find_column_units(arena, out, t->n_columns, PS_UNITS_SIZE);
     for (size_t c = 0; ok && c < t->n_columns; c++) {
         out[c].decimals =
             smaller_of(find_decimals(&out[c]), most_decimals(&out[c], &t->columns[c]));
