@@ -57,6 +57,10 @@ typedef struct teller {
     ps_buf *out;
 } teller;
 
+static void add_free_time(ps_buf *out, int64_t ns) {
+    ps_buf_add_str(out, ps_ns_text_of(ns).text);
+}
+
 /* Microseconds with as many digits as there are, at least one: 2400.0, 508.599. */
 static void add_us(ps_buf *out, int64_t ns) {
     char digits[8];
@@ -124,8 +128,7 @@ static void tell_tasks(const teller *t, const ps_gap *g) {
                     types[k].name);
     }
     ps_buf_add_str(t->out, PS_SAY(t->lang, "max remaining free ", "剩余最长空闲 "));
-    add_us(t->out, longest);
-    ps_buf_add_str(t->out, " us");
+    add_free_time(t->out, longest);
 }
 
 static void tell_framework(const teller *t, const ps_gap *g) {
@@ -133,27 +136,23 @@ static void tell_framework(const teller *t, const ps_gap *g) {
         ps_buf_add_str(t->out, t->is_torch
                                    ? PS_SAY(t->lang, "Idle Pytorch layer: ", "Pytorch 层空闲：")
                                    : PS_SAY(t->lang, "Idle framework layer: ", "框架层空闲："));
-        add_us(t->out, g->framework_idle_ns);
-        ps_buf_add_str(t->out,
-                       PS_SAY(t->lang,
-                              " us between the operators that launched the work around the gap",
-                              " us，位于下发该间隙前后工作的两个算子之间"));
-        return;
+        add_free_time(t->out, g->framework_idle_ns);
+        ps_buf_add_str(
+            t->out, PS_SAY(t->lang, " between the operators that launched the work around the gap",
+                           "，位于下发该间隙前后工作的两个算子之间"));
     } else if (g->call_idle_ns != PS_GAP_NO_IDLE) {
         ps_buf_add_str(t->out, PS_SAY(t->lang, "Idle host: ", "主机空闲："));
-        add_us(t->out, g->call_idle_ns);
-        ps_buf_add_str(t->out, PS_SAY(t->lang,
-                                      " us between the calls that launched the work around the gap",
-                                      " us，位于下发该间隙前后工作的两次调用之间"));
-        return;
+        add_free_time(t->out, g->call_idle_ns);
+        ps_buf_add_str(t->out,
+                       PS_SAY(t->lang, " between the calls that launched the work around the gap",
+                              "，位于下发该间隙前后工作的两次调用之间"));
     } else {
         uint32_t call = t->links->call[g->next];
         uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
         ps_buf_add_str(t->out, PS_SAY(t->lang, "Idle host: the next task was launched after ",
                                       "主机空闲：下一任务的下发晚了 "));
-        add_us(t->out, free_time_end_of(t, launch) - g->start_ns);
+        add_free_time(t->out, free_time_end_of(t, launch) - g->start_ns);
     }
-    ps_buf_add_str(t->out, " us");
 }
 
 /* The longest of three: the pause between the calls, and each of them. */
@@ -176,8 +175,7 @@ static void tell_launch(const teller *t, const ps_gap *g) {
         ps_buf_addf(t->out, PS_SAY(t->lang, "Abnormal %s layer: long %s ", "%s 层异常：%s 过长 "),
                     layer, what);
     }
-    add_us(t->out, pause >= call ? pause : call);
-    ps_buf_add_str(t->out, " us");
+    add_free_time(t->out, pause >= call ? pause : call);
 }
 
 static void tell_queued(const teller *t, const ps_gap *g) {
@@ -187,15 +185,14 @@ static void tell_queued(const teller *t, const ps_gap *g) {
     ps_buf_add_str(t->out,
                    PS_SAY(t->lang, "Device waits for other work: the next task was launched ",
                           "设备等待其他工作：下一任务的下发时刻为 "));
-    add_us(t->out, before >= 0 ? before : g->first_ns);
+    add_free_time(t->out, before >= 0 ? before : g->first_ns);
     if (before >= 0) {
-        ps_buf_add_str(t->out, PS_SAY(t->lang, " us before the gap", " us（间隙之前）"));
+        ps_buf_add_str(t->out, PS_SAY(t->lang, " before the gap", "（间隙之前）"));
         return;
     }
-    ps_buf_add_str(t->out, PS_SAY(t->lang, " us into the gap and then waited for ",
-                                  " us（间隙之内），此后又等待 "));
-    add_us(t->out, g->end_ns - g->start_ns - g->first_ns);
-    ps_buf_add_str(t->out, " us");
+    ps_buf_add_str(
+        t->out, PS_SAY(t->lang, " into the gap and then waited for ", "（间隙之内），此后又等待 "));
+    add_free_time(t->out, g->end_ns - g->start_ns - g->first_ns);
 }
 
 /* The call that the host stood in for most of the gap. */
@@ -209,8 +206,8 @@ static void tell_blocking(const teller *t, const ps_gap *g) {
         (end < g->end_ns ? end : g->end_ns) - (start > g->start_ns ? start : g->start_ns);
     ps_buf_addf(t->out, PS_SAY(t->lang, "; host inside %.80s for ", "；其间主机在 %.80s 内 "),
                 ps_trace_text(t->links->trace, t->s->name[g->blocking]));
-    add_us(t->out, inside);
-    ps_buf_add_str(t->out, PS_SAY(t->lang, " us of them", " us"));
+    add_free_time(t->out, inside);
+    ps_buf_add_str(t->out, PS_SAY(t->lang, " of them", ""));
 }
 
 static void tell_free_time(const teller *t, const ps_gap *g) {
