@@ -25,7 +25,7 @@ same --list HcclGroupNameMap.Ranks "$expected"/hccl_sum/*.tsv
 same --scale SlowOpStats.Ns=1000 "$expected"/slow_rank/*.tsv
 # There all ten "[Failed] Insufficient data"; here a reason.
 same --but CommunicationBottleneck.reason "$expected"/communication_bottleneck/*.tsv
-[ "$(sql "$db" "SELECT count(*) FROM CommunicationBottleneck WHERE reason LIKE '[Completed] rank 2 began 3__.___ us after rank 3: %'")" = 10 ] ||
+[ "$(sql "$db" "SELECT count(*) FROM CommunicationBottleneck WHERE reason LIKE '[Completed] rank 2 began 3__ us after rank 3: %'")" = 10 ] ||
     fail "$(sql "$db" 'SELECT reason FROM CommunicationBottleneck')"
 # What the sample was made with: rank 2 is late to every all-reduce by some 330 us, and the link from 6 to 7 is slow.
 [ "$(sql "$db" 'SELECT rankId, operators, cameLast, "lateTime(us)" FROM SlowRankLateness LIMIT 1')" = '2|10|10|3345.98' ] ||
