@@ -56,7 +56,7 @@ static void hand_worked(void **state) {
     char *text = told(&o);
     expect_in(text, "\"bucket_ns\":2,\"slices\":4,\"start\":0,\"end\":1024,");
     expect_in(text, "\"name\":\"Thread 1\",\"slices\":1,");
-    expect_in(text, "\"name\":\"Stream 7\",\"slices\":3,");
+    expect_in(text, "\"process\":\"GPU 0\",\"name\":\"Stream 7\",\"slices\":3,");
     const char *busy = busy_of(text, "Thread 1");
     assert_int_equal(strspn(busy, "f"), 256);
     assert_int_equal(strspn(busy + 256, "0"), 256);

@@ -37,7 +37,7 @@ import { CounterPainter, stackedOf, StackPainter } from "../src/timeline/counter
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
 import { imageAsRects } from "../src/timeline/export";
 import { quantised } from "../src/timeline/flows";
-import { cutMiddle, labelFor, TextWidths } from "../src/timeline/labels";
+import { cutMiddle, labelFor, TextWidths, withoutParent } from "../src/timeline/labels";
 import { Matches, nameTest } from "../src/timeline/matches";
 import { addCoverage, LabelList, RowPainter } from "../src/timeline/paint";
 import { previewRow, previewSpan, Scene, stuckRank, type Region } from "../src/timeline/scene";
@@ -1043,6 +1043,14 @@ test("labels: name and duration, name, its beginning, nothing", () => {
     "aclnnMa\u2026atMulV2",
   );
   assert.equal(cutMiddle("Group abcdef", 6 * 7, widths), "Gro\u2026def");
+  const rates = [0, 1].map((n) => withoutParent(`LLC ${n} Read/Hit Rate`, "LLC"));
+  assert.deepEqual(
+    rates.map((name) => cutMiddle(name, 6 * 7, widths)),
+    ["0 R\u2026ate", "1 R\u2026ate"],
+    "told apart, as LLC\u2026ate would not be",
+  );
+  assert.equal(withoutParent("Memory used", "Mem"), "Memory used", "another word");
+  assert.equal(withoutParent("HBM", "HBM"), "HBM");
 });
 
 test("names of markers give way before the next flag, and do not overlap", () => {

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "model/recording.h"
 
 const char *ps_thread_role_name(ps_thread_role role) {
     static const char *const NAMES[] = {"", "main", "dequeue", "autograd"};
@@ -146,6 +147,22 @@ void ps_name_process(const ps_trace *t, const ps_process *process, int64_t pid, 
     if (strpbrk(labels, "0123456789") !=
         NULL) { /* "GPU 3"; "CPU" says nothing that the lanes do not */
         ps_buf_addf(out, " (%s)", labels);
+    }
+}
+
+bool ps_is_ascend_task(const char *category) {
+    return ps_begins_with(category, "KERNEL_") || ps_begins_with(category, "MIX_AI") ||
+           ps_begins_with(category, "PROFILING_") || ps_begins_with(category, "AI_C");
+}
+
+void ps_name_device(const ps_trace *t, int64_t device, ps_device_words words, ps_buf *out) {
+    const char *word = ps_trace_has_host_times(t) ? "CPU"
+                       : words.is_ascend          ? "NPU"
+                       : words.has_kernels        ? "GPU"
+                                                  : "Device";
+    ps_buf_add_str(out, device < 0 ? "Device" : word);
+    if (device >= 0) {
+        ps_buf_addf(out, " %lld", (long long)device);
     }
 }
 

@@ -34,6 +34,16 @@ void ps_name_plane(const ps_trace *t, const ps_track *track, ps_buf *out);
 /* Adds "python 4037", "Ascend Hardware (NPU 5)", "Process 7". `pid_is_real`: a number of the operating system. */
 void ps_name_process(const ps_trace *t, const ps_process *process, int64_t pid, bool pid_is_real,
                      ps_buf *out);
+/* What profiles call their devices. */
+typedef struct ps_device_words {
+    bool is_ascend;   /* written by an Ascend profiler */
+    bool has_kernels; /* of a GPU, where it is not */
+} ps_device_words;
+
+/* Whether a task of a device with this category is of an Ascend one. */
+bool ps_is_ascend_task(const char *category);
+/* Adds "NPU 5", "GPU 0", "CPU 0" of a profile of the host, "Device 0" where nobody says what it is; "Device" below 0. */
+void ps_name_device(const ps_trace *t, int64_t device, ps_device_words words, ps_buf *out);
 /* Adds a text as one part of an id: '/' parts them, so it becomes '|'. */
 void ps_key_text(const char *text, ps_buf *out);
 

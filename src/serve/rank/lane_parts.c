@@ -33,11 +33,6 @@ static bool is_api(const maker *m, ps_str category) {
 
 /* --- what kind of trace it is --------------------------------------------------------------------------- */
 
-static bool is_ascend_task(const char *category) {
-    return ps_begins_with(category, "KERNEL_") || ps_begins_with(category, "MIX_AI") ||
-           ps_begins_with(category, "PROFILING_") || ps_begins_with(category, "AI_C");
-}
-
 /* One look at the kinds of all slices; texts are looked at where a category differs from the one before. */
 static void look_lane_part(maker *m) {
     ps_lane_parts *p = m->p;
@@ -66,7 +61,7 @@ static void look_lane_part(maker *m) {
         } else if (kind == PS_SLICE_QUEUE && strcmp(ps_trace_text(m->t, category), "queue") == 0) {
             p->calls_apart = true;
         } else if (kind >= PS_SLICE_KERNEL && !p->is_ascend) {
-            p->is_ascend = is_ascend_task(ps_trace_text(m->t, category));
+            p->is_ascend = ps_is_ascend_task(ps_trace_text(m->t, category));
         }
     }
     p->is_ascend = p->is_ascend || p->calls_apart;

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/sort.h"
-#include "model/recording.h"
 
 /* --- drafts --------------------------------------------------------------------------------------------- */
 
@@ -227,15 +226,9 @@ uint32_t ps_tree_host(ps_lane_tree *x, int64_t pid) {
 }
 
 static uint32_t device_top(ps_lane_tree *x, int64_t device) {
-    const char *word = ps_trace_has_host_times(x->t) ? "CPU"
-                       : x->parts->is_ascend         ? "NPU"
-                       : x->parts->has_kernels       ? "GPU"
-                                                     : "Device";
     ps_tree_device_key(x, device);
-    ps_buf_add_str(&x->name, device < 0 ? "Device" : word);
-    if (device >= 0) {
-        ps_buf_addf(&x->name, " %lld", (long long)device);
-    }
+    ps_name_device(x->t, device, (ps_device_words){x->parts->is_ascend, x->parts->has_kernels},
+                   &x->name);
     uint32_t row = ps_tree_put(x, PS_NONE, PS_NODE_GROUP, false, PS_NO_ORDER);
     if (row != PS_NONE) {
         ps_tree_at(x, row)->next = PS_TOP_DEVICE;

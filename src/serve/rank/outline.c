@@ -10,6 +10,7 @@
 struct ps_outline_lane {
     ps_track track; /* what the names were made of, as it was then */
     ps_str process, labels;
+    ps_device_words words;
     int64_t process_order;
     const char *process_name, *name;
     uint64_t n_slices;
@@ -41,9 +42,9 @@ static void name_outline_lane(const ps_trace *t, const ps_track *track, ps_buf *
 }
 
 static void name_outline_owner(const ps_trace *t, const ps_process *process, const ps_track *track,
-                               ps_buf *out) {
+                               ps_device_words words, ps_buf *out) {
     if (process == NULL && track->device >= 0) {
-        ps_buf_addf(out, "Device %lld", (long long)track->device);
+        ps_name_device(t, track->device, words, out);
     } else {
         ps_name_process(t, process, track->pid, track->kind == PS_TRACK_HOST_THREAD, out);
     }
@@ -63,18 +64,40 @@ static void name_again(ps_outline *o, const ps_trace *t, ps_outline_lane *lane,
     const ps_process *process = ps_trace_process(t, track->pid);
     ps_str name = process != NULL ? process->name : PS_STR_NONE;
     ps_str labels = process != NULL ? process->labels : PS_STR_NONE;
-    bool is_same = lane->name != NULL && ps_str_eq(lane->track.name, track->name) &&
+    bool is_same = lane->name != NULL && lane->words.is_ascend == o->words.is_ascend &&
+                   lane->words.has_kernels == o->words.has_kernels && ps_str_eq(lane->track.name, track->name) &&
                    ps_str_eq(lane->track.label, track->label) && ps_str_eq(lane->process, name) &&
                    ps_str_eq(lane->labels, labels);
     lane->track = *track;
     lane->process = name;
     lane->labels = labels;
+    lane->words = o->words;
     lane->process_order = process != NULL ? process->order : PS_NO_ORDER;
     if (!is_same) {
-        name_outline_owner(t, process, track, text);
+        name_outline_owner(t, process, track, o->words, text);
         lane->process_name = keep_text(o, text);
         name_outline_lane(t, track, text);
         lane->name = keep_text(o, text);
+    }
+}
+
+/* What devices are called, by the slices that came since; texts are looked at where a category differs from the one before. */
+static void look_for_words(ps_outline *o, const ps_trace *t, const ps_slices *s) {
+    size_t n = 0;
+    const ps_track *tracks = ps_trace_tracks(t, &n);
+    for (size_t i = 0; i < n; i++) {
+        o->words.is_ascend = o->words.is_ascend || tracks[i].kind == PS_TRACK_COMM_PLANE;
+    }
+    ps_str last = PS_STR_NONE;
+    for (uint32_t i = o->n_slices; i < s->n && !o->words.is_ascend; i++) {
+        uint8_t kind = s->kind[i];
+        o->words.has_kernels = o->words.has_kernels || kind == PS_SLICE_KERNEL ||
+                               kind == PS_SLICE_COMM_KERNEL;
+        if (kind >= PS_SLICE_KERNEL && !ps_str_is_none(s->category[i]) &&
+            !ps_str_eq(s->category[i], last)) {
+            last = s->category[i];
+            o->words.is_ascend = ps_is_ascend_task(ps_trace_text(t, last));
+        }
     }
 }
 
@@ -185,6 +208,7 @@ void ps_outline_add(ps_outline *o, const ps_trace *so_far) {
         return;
     }
     (void)pthread_mutex_lock(&o->lock);
+    look_for_words(o, so_far, s);
     take_lanes(o, so_far);
     outline_slices(o, s);
     o->origin_ns = ps_trace_origin_ns(so_far);
@@ -198,6 +222,7 @@ void ps_outline_clear(ps_outline *o) {
     o->lanes = NULL;
     o->n = o->cap = 0;
     o->n_slices = 0;
+    o->words = (ps_device_words){0};
     o->origin_ns = o->start_ns = o->end_ns = o->first = 0;
     o->shift = 0;
     (void)pthread_mutex_unlock(&o->lock);

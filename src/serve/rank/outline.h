@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "model/trace.h"
+#include "serve/rank/lane_names.h"
 
 enum { PS_OUTLINE_BUCKETS = 512, PS_OUTLINE_LANES = 256 };
 
@@ -24,6 +25,7 @@ typedef struct ps_outline {
     size_t n, cap;
     ps_arena names;
     uint32_t n_slices; /* that were looked at */
+    ps_device_words words; /* as far as those tell */
     int64_t origin_ns; /* that the times below count from */
     int64_t start_ns, end_ns;
     int64_t first;  /* number of the first bucket: its start in widths */

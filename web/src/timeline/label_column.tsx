@@ -20,7 +20,7 @@ import {
   togglePin,
   treeKey,
 } from "./label_keys";
-import { cutMiddle, nameOf } from "./labels";
+import { cutMiddle, nameOf, withoutParent } from "./labels";
 import type { Timeline } from "./timeline";
 import type { Region } from "./scene";
 import { grouped } from "../base/format";
@@ -293,7 +293,8 @@ function shortened(item: Item, timeline: Timeline): string {
   const room = ((labelWidth.get() - item.depth * 12 - 36) * 11) / 12 - beside;
   const at = item.label.lastIndexOf(" \u203a ");
   if (at < 0) {
-    return cutMiddle(item.label, room, widths);
+    const fits = widths.of(item.label) <= room;
+    return fits ? item.label : cutMiddle(tellingOf(item), room, widths);
   }
   const tail = item.label.slice(at);
   const rest = room - widths.of(tail);
@@ -302,6 +303,15 @@ function shortened(item: Item, timeline: Timeline): string {
     : rest >= 36
       ? cutMiddle(item.label.slice(0, at), rest, widths) + tail
       : cutMiddle(item.label.slice(at + 3), room, widths);
+}
+
+/** Counters of one family begin alike, as the row above them says; those that are pinned stand without it. */
+function tellingOf(item: Item): string {
+  const nodes = item.lanes!.nodes;
+  const { kind, parent } = nodes[item.node];
+  return kind === "counter" && parent >= 0 && item.owner === ""
+    ? withoutParent(item.label, nodes[parent].name)
+    : item.label;
 }
 
 function Pin() {

@@ -99,6 +99,12 @@ export function nameFor(name: string, inside: number, widths: TextWidths): strin
   return chars < LEAST_CHARS ? "" : name.slice(0, chars) + ELLIPSIS;
 }
 
+/** What a counter is called below a row that says the first part: "LLC 0 Read" below "LLC" is "0 Read". */
+export function withoutParent(label: string, parent: string): string {
+  const rest = parent !== "" && label.startsWith(parent) ? label.slice(parent.length) : "";
+  return /^[ _/[]+\S/.test(rest) ? rest.replace(/^[ _/[]+/, "") : label;
+}
+
 /** Cut in the middle, for names of lanes: "Group grou\u2026p_dp0 Communication" keeps what tells it from others. */
 export function cutMiddle(text: string, room: number, widths: TextWidths): string {
   if (widths.of(text) <= room) {
