@@ -1,5 +1,5 @@
 /* What is worked out at once (lanes, derived lanes, colours, the grouping of slices) costs a few passes over the slices;
- * links, overlaps and the index of flows wait until somebody asks. */
+ * links, overlaps, the index of flows and the tree of all lanes wait until somebody asks. */
 #include "serve/rank/loaded.h"
 
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/threads.h"
+#include "serve/rank/loaded_lanes.h"
 #include "serve/rank/loaded_make.h"
 
 #define NO_TINT 255
@@ -27,7 +28,7 @@ typedef struct lazy {
     pthread_mutex_t lock;
     _Atomic(void *) built;
 } lazy;
-enum { OVERLAPS, LINKS, FLOWS, N_LAZY }; /* overlaps stand on links: they end first */
+enum { OVERLAPS, LINKS, FLOWS, SHOWN_LANES, N_LAZY }; /* overlaps stand on links: they end first */
 
 struct ps_loaded {
     ps_trace *traces[PS_N_LAYERS];
@@ -157,6 +158,10 @@ static ps_code make_flows(const ps_loaded *l, void *out, ps_err *err) {
     return ps_flow_index_init(out, l->traces[PS_LAYER_PROFILE], err);
 }
 
+static ps_code make_shown_lanes(const ps_loaded *l, void *out, ps_err *err) {
+    return ps_shown_lanes_make(l, out, err);
+}
+
 static void end_overlaps(void *built) {
     ps_overlaps_fini(built);
 }
@@ -169,13 +174,18 @@ static void end_flows(void *built) {
     ps_flow_index_fini(built);
 }
 
+static void end_shown_lanes(void *built) {
+    ps_shown_lanes_fini(built);
+}
+
 static const struct {
     size_t size_bytes;
     ps_code (*make)(const ps_loaded *l, void *out, ps_err *err);
     void (*end)(void *built); /* also of what could not be made */
 } LAZY[N_LAZY] = {[OVERLAPS] = {sizeof(ps_overlaps), make_overlaps, end_overlaps},
                   [LINKS] = {sizeof(ps_links), make_links, end_links},
-                  [FLOWS] = {sizeof(ps_flow_index), make_flows, end_flows}};
+                  [FLOWS] = {sizeof(ps_flow_index), make_flows, end_flows},
+                  [SHOWN_LANES] = {sizeof(ps_shown_lanes), make_shown_lanes, end_shown_lanes}};
 
 static void end_lazy(int which, void *built) {
     if (built != NULL) {
@@ -418,6 +428,10 @@ const ps_flow_index *ps_loaded_flows(const ps_loaded *l, ps_err *err) {
     return get_lazy(l, FLOWS, err);
 }
 
+const ps_shown_lanes *ps_loaded_shown_lanes(const ps_loaded *l, ps_err *err) {
+    return get_lazy(l, SHOWN_LANES, err);
+}
+
 /* --- sizes ---------------------------------------------------------------------------------------------------- */
 
 static size_t links_bytes(const ps_loaded *l) {
@@ -441,6 +455,8 @@ ps_loaded_bytes ps_loaded_size(const ps_loaded *l) {
         sum.tables += b.tables;
     }
     const ps_flow_index *flows = atomic_load(&l->built[FLOWS]->built);
+    const ps_shown_lanes *shown = atomic_load(&l->built[SHOWN_LANES]->built);
+    sum.names += shown != NULL ? shown->n * sizeof *shown->at : 0;
     sum.flows += links_bytes(l) + (flows != NULL ? ps_flow_index_bytes(flows) : 0);
     return sum;
 }

@@ -50,6 +50,7 @@ uint8_t ps_loaded_tint(const ps_layer *layer, ps_str name);
 const ps_links *ps_loaded_links(const ps_loaded *l, ps_err *err);
 const ps_overlaps *ps_loaded_overlaps(const ps_loaded *l, ps_err *err); /* with spans */
 const ps_flow_index *ps_loaded_flows(const ps_loaded *l, ps_err *err);  /* of the profile layer */
+const struct ps_shown_lanes *ps_loaded_shown_lanes(const ps_loaded *l, ps_err *err);
 
 /* What the profile holds, counted once when it was read. */
 typedef struct ps_loaded_facts {

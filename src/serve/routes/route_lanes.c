@@ -2,7 +2,7 @@
 #include "base/order.h"
 #include "serve/http/route.h"
 #include "serve/rank/loaded.h"
-#include "serve/rank/shown_lanes.h"
+#include "serve/rank/loaded_lanes.h"
 
 /* --- the reply ------------------------------------------------------------------------------------------------------- */
 
@@ -80,21 +80,21 @@ static void answer_lane_node(const ps_request *q, ps_reply *r) {
         return;
     }
     ps_err err = PS_ERR_INIT;
-    ps_shown_lanes x = {0};
-    if (build_rows(l, &err) != PS_OK || ps_shown_lanes_make(l, &x, &err) != PS_OK) {
+    const ps_shown_lanes *x =
+        build_rows(l, &err) == PS_OK ? ps_loaded_shown_lanes(l, &err) : NULL;
+    if (x == NULL) {
         ps_reply_err(r, &err);
     } else {
         ps_json j = ps_json_to(&r->body);
         ps_json_object(&j);
         ps_json_key_array(&j, "nodes");
-        for (size_t i = 0; i < x.n; i++) {
-            put_node(&j, &x.at[i], x.at[i].layer == ps_loaded_layer(l, PS_LAYER_DERIVED));
+        for (size_t i = 0; i < x->n; i++) {
+            put_node(&j, &x->at[i], x->at[i].layer == ps_loaded_layer(l, PS_LAYER_DERIVED));
         }
         ps_json_close(&j);
         ps_json_close(&j);
         r->is_immutable = true;
     }
-    ps_shown_lanes_fini(&x);
     ps_loaded_release(l);
 }
 

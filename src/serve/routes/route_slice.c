@@ -5,7 +5,7 @@
 #include "model/host_comm.h"
 #include "serve/http/route.h"
 #include "serve/rank/flows.h"
-#include "serve/rank/shown_lanes.h"
+#include "serve/rank/loaded_lanes.h"
 #include "serve/routes/put_args.h"
 #include "serve/select/slice_tree.h"
 
@@ -34,30 +34,29 @@ static ps_code put_ref(detail *d, uint32_t slice, ps_err *err) {
 
 /* The groups above a lane from the outside in, as the tree shows them: what is derived stands in groups of the profile. */
 static ps_code put_groups(detail *d, const ps_lane_node *node, ps_err *err) {
-    ps_shown_lanes shown;
-    ps_code code = ps_shown_lanes_make(d->l, &shown, err);
+    const ps_shown_lanes *shown = ps_loaded_shown_lanes(d->l, err);
+    if (shown == NULL) {
+        return PS_NOMEM;
+    }
     uint32_t at = PS_NONE;
-    for (uint32_t i = 0; code == PS_OK && node != NULL && i < shown.n; i++) {
-        at = shown.at[i].node == node ? i : at;
+    for (uint32_t i = 0; node != NULL && i < shown->n; i++) {
+        at = shown->at[i].node == node ? i : at;
     }
     uint32_t above[16];
     size_t n = 0;
-    while (at != PS_NONE && shown.at[at].parent != PS_NONE && n < sizeof above / sizeof *above) {
-        at = shown.at[at].parent;
+    while (at != PS_NONE && shown->at[at].parent != PS_NONE && n < sizeof above / sizeof *above) {
+        at = shown->at[at].parent;
         above[n++] = at;
     }
     ps_buf path = {0};
     while (n > 0) {
         ps_buf_add_str(&path, path.len > 0 ? " / " : "");
-        ps_buf_add_str(&path, shown.at[above[--n]].node->name);
+        ps_buf_add_str(&path, shown->at[above[--n]].node->name);
     }
-    ps_shown_lanes_fini(&shown);
-    if (code == PS_OK) {
-        ps_json_key(&d->j, "process");
-        ps_json_text(&d->j, &path);
-    }
+    ps_json_key(&d->j, "process");
+    ps_json_text(&d->j, &path);
     ps_buf_fini(&path);
-    return code;
+    return PS_OK;
 }
 
 /* The lane's name, and where it stands. */

@@ -1,4 +1,4 @@
-#include "serve/rank/shown_lanes.h"
+#include "serve/rank/loaded_lanes.h"
 
 #include <string.h>
 
