@@ -1,6 +1,7 @@
 // A page of the viewer in a real browser, and the server behind it: what tests of the whole do with both.
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { atRest, watchRest } from "./rest.mjs";
 
 const FLAGS = [
   "--no-sandbox",
@@ -29,23 +30,24 @@ export const launch = (executablePath, ...more) =>
   chromium.launch({ executablePath, args: [...FLAGS, ...more] });
 
 /**
- * The same for tests that ask the document and its canvases: nobody looks at the screen, so pages are not drawn on it unless
- * PIPESCOPE_SHOTS wants pictures.
+ * The same for tests that ask the document and its canvases: they may wait until a page is at rest, and as nobody looks at the screen, pages are not
+ * drawn on it unless PIPESCOPE_SHOTS wants pictures.
  */
 export async function launchUnseen(executablePath) {
   const browser = await launch(executablePath);
-  if (!process.env.PIPESCOPE_SHOTS) {
-    const newContext = browser.newContext.bind(browser);
-    browser.newContext = async (options) => {
-      const context = await newContext(options);
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    await watchRest(context);
+    if (!process.env.PIPESCOPE_SHOTS) {
       await context.addInitScript(() => {
         const unseen = new CSSStyleSheet();
         unseen.replaceSync("html, dialog { opacity: 0 !important }");
         document.adoptedStyleSheets.push(unseen);
       });
-      return context;
-    };
-  }
+    }
+    return context;
+  };
   return browser;
 }
 
@@ -120,11 +122,8 @@ export class Viewer {
     await this.settle();
   }
 
-  async settle() {
-    await this.page.evaluate(
-      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-    );
-    await this.page.waitForTimeout(60);
+  settle() {
+    return atRest(this.page);
   }
 
   async press(...keys) {
@@ -147,7 +146,7 @@ export class Viewer {
 
   /** The same once the address has caught up. */
   async state(prefix = "tl") {
-    await this.page.waitForTimeout(350);
+    await this.settle();
     return this.said(prefix);
   }
 

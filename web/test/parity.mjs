@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { browser, Skip, v } from "./parity_stage.mjs";
 import { PAGES } from "./parity_others.mjs";
 import { TIMELINE } from "./parity_timeline.mjs";
+import { spent } from "./spent.mjs";
 
 const kind = process.argv[4] ?? "-";
 const ITEMS = Object.entries({ ...TIMELINE, ...PAGES });
@@ -56,6 +57,7 @@ function update() {
 
 // --- the items -------------------------------------------------------------------------------------------------------------
 
+spent("the first page");
 let failed = 0;
 const only = process.env.PIPESCOPE_ITEM;
 for (const [name, run] of ITEMS) {
@@ -83,6 +85,7 @@ for (const [name, run] of ITEMS) {
     said.delete(name);
     await v.goto();
   }
+  spent(name);
 }
 if (process.env.PIPESCOPE_PARITY === "update") {
   update();

@@ -34,7 +34,7 @@ function recordCurves() {
 }
 
 export class Stage extends Viewer {
-  static async open(browser, url, { width = 1280, height = 1400 } = {}) {
+  static async open(browser, url, { width = 1280, height = 900 } = {}) {
     const stage = await super.open(browser, url, { width, height });
     stage.lanes = new Map();
     for (const rank of stage.ranks.filter((r) => r.state === "ready")) {
@@ -57,7 +57,7 @@ export class Stage extends Viewer {
         return last;
       }
       assert.ok(Date.now() < end, `${what}: ${JSON.stringify(last)?.slice(0, 600)}`);
-      await this.page.waitForTimeout(40);
+      await this.settle();
     }
   }
 
@@ -257,8 +257,12 @@ export class Stage extends Viewer {
   }
 
   /** That row, scrolled to. */
-  async row(id) {
-    const row = this.listed(id);
+  row(id) {
+    return this.scrolledTo(this.listed(id));
+  }
+
+  /** A row of the list that is drawn once it is in sight. */
+  async scrolledTo(row) {
     const plot = await this.page.locator(".tl-over").boundingBox();
     await this.page.mouse.move(plot.x + 300, plot.y + plot.height - 20);
     if ((await row.count()) === 0) {
@@ -266,7 +270,7 @@ export class Stage extends Viewer {
       await this.settle();
     }
     for (let i = 0; i < 100 && (await row.count()) === 0; i++) {
-      await this.page.mouse.wheel(0, 250);
+      await this.page.mouse.wheel(0, plot.height / 2);
       await this.settle();
     }
     await row.waitFor();
@@ -308,14 +312,10 @@ export class Stage extends Viewer {
 
   /** Until nothing below it is worked out or asked for. */
   async idle(slot) {
-    let still = 0;
+    await this.settle();
     await this.until(
-      async () => {
-        const busy = await slot.locator("[aria-busy=true]").count();
-        still = busy === 0 ? still + 1 : 0;
-        return busy;
-      },
-      () => still > 4,
+      () => slot.locator("[aria-busy=true]").count(),
+      (busy) => busy === 0,
       "it is still busy",
     );
   }

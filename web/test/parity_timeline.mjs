@@ -67,19 +67,9 @@ async function boxed(from, to) {
       "a box",
     );
   await v.page.locator(".tl-over:not([aria-busy])").waitFor({ state: "attached" });
-  // The address follows what is seen by a quarter of a second.
-  let last;
-  await v.until(
-    async () => {
-      const before = last;
-      last = (await told()).box;
-      await v.page.waitForTimeout(300);
-      return last === before;
-    },
-    (isSettled) => isSettled,
-    "a box that stays",
-  );
-  return last;
+  await told();
+  await v.settle();
+  return (await told()).box;
 }
 /** A part of the recording with a hundred of the device's slices at most, over the pinned lane. */
 async function closeUp(more = {}) {
@@ -526,7 +516,7 @@ export const TIMELINE = {
     await v.laneMenu(await v.row(idOf(children[0])), "Hide");
     await v.says((s) => listOf(s.hide).join() === idOf(children[0]), "one is hidden");
     assert.equal(await v.listed(idOf(children[0])).count(), 0);
-    await v.page.locator(".tl-hidden button").first().click();
+    await (await v.scrolledTo(v.page.locator(".tl-hidden button").first())).click();
     await v.says((s) => s.hide === undefined, "shown again");
     await v.look(opened);
     await v.laneMenu(await v.row(idOf(children[1])), "Hide the others beside it");

@@ -7,7 +7,7 @@ parity_pids=
 # parity KIND PATH: begins with a capture; KIND is its column in docs/parity.md.
 parity() {
     serve "$(cd "$2" && pwd)"
-    node web/test/parity.mjs "$chromium" "$url" "$1" >"$T/parity.$server_pid" 2>&1 &
+    PIPESCOPE_SERVER=$server_pid node web/test/parity.mjs "$chromium" "$url" "$1" >"$T/parity.$server_pid" 2>&1 &
     parity_pids="$parity_pids $!:$server_pid"
 }
 
