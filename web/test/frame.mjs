@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { launchUnseen, PATIENCE_MS, until } from "./page.mjs";
+import { atRest } from "./rest.mjs";
 
 const [executablePath, program, capture] = process.argv.slice(2);
 const TOKEN = "frame-test";
@@ -594,7 +595,7 @@ for (const [look, locale] of [
     .evaluateAll((all) => all.map((tab) => tab.id.replace("tab-", "")));
   for (const name of [...pages.filter((p) => p !== "timeline"), "timeline"]) {
     await page.locator(`#tab-${name}`).click();
-    await page.waitForTimeout(600);
+    await atRest(page);
     await shot(page, `${name}-${look}.png`);
     for (const [width, height] of [
       [900, 700],
@@ -607,7 +608,7 @@ for (const [look, locale] of [
         (wanted) => innerWidth === wanted && document.documentElement.clientWidth === wanted,
         width,
       );
-      await page.waitForTimeout(150);
+      await atRest(page);
       await until(
         async () => (await page.evaluate(sideways)).length === 0,
         `${name} fits into ${width} pixels`,

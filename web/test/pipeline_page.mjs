@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiOf, launchUnseen, shownName } from "./page.mjs";
+import { atRest } from "./rest.mjs";
 
 const [executablePath, url, alone, overlapping] = process.argv.slice(2);
 const browser = await launchUnseen(executablePath);
@@ -28,12 +29,7 @@ async function open(address, hash = "", options = {}) {
   await settle(page);
   return page;
 }
-const settle = async (page) => {
-  await page.waitForTimeout(150);
-  await page.evaluate(
-    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-  );
-};
+const settle = (page) => atRest(page);
 const hash = (page, layer) =>
   page.evaluate((name) => {
     const canvas = document.querySelector(`.chart canvas.${name}`);
@@ -397,7 +393,7 @@ const point = async (page, row, ms, of = 330) => {
   await page.waitForFunction(() => location.hash.includes("tl.sel="));
   const lane = page.locator(".tl-row", { hasText: /default$/ });
   await lane.first().waitFor();
-  await page.waitForTimeout(500);
+  await atRest(page);
   const list = await page.locator(".tl-scroll").boundingBox();
   const places = await Promise.all((await lane.all()).map((l) => l.boundingBox()));
   assert.ok(

@@ -344,7 +344,7 @@ const TASKS = {
       "MatMul",
       "typed into the first field, and Escape leaves it there",
     );
-    await v.page.waitForTimeout(600);
+    await v.settle();
     const rows = await v.rows();
     assert.ok(
       rows.slice(1).every((r) => r.includes("MatMul")),
@@ -356,7 +356,7 @@ const TASKS = {
       v.page.getByText("CSV", { exact: false }).first().click(),
     ]);
     // The address leads back to the same list.
-    await v.page.waitForTimeout(350);
+    await v.settle();
     await v.page.reload();
     await v.ready();
     const typed = v.page.locator(".bottom-body .grid-filters input").first();

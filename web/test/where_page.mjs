@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiOf, launchUnseen } from "./page.mjs";
+import { atRest } from "./rest.mjs";
 
 const [executablePath, url, file, whole, whatif] = process.argv.slice(2);
 const figures = JSON.parse(readFileSync(file, "utf8"));
@@ -139,7 +140,7 @@ const hashOf = (page) =>
   await page.keyboard.press("Enter");
   await page.waitForSelector("#page-timeline:not([hidden])");
   await page.waitForFunction(() => location.hash.includes("tl.w="));
-  await page.waitForTimeout(400);
+  await atRest(page);
   const { ranks } = await apiOf(url)("ranks");
   const rank = ranks.find((r) => r.rank === 10);
   const [, start, end] = rank.steps.find(([id]) => id === 2);
