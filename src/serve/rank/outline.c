@@ -65,7 +65,8 @@ static void name_again(ps_outline *o, const ps_trace *t, ps_outline_lane *lane,
     ps_str name = process != NULL ? process->name : PS_STR_NONE;
     ps_str labels = process != NULL ? process->labels : PS_STR_NONE;
     bool is_same = lane->name != NULL && lane->words.is_ascend == o->words.is_ascend &&
-                   lane->words.has_kernels == o->words.has_kernels && ps_str_eq(lane->track.name, track->name) &&
+                   lane->words.has_kernels == o->words.has_kernels &&
+                   ps_str_eq(lane->track.name, track->name) &&
                    ps_str_eq(lane->track.label, track->label) && ps_str_eq(lane->process, name) &&
                    ps_str_eq(lane->labels, labels);
     lane->track = *track;
@@ -91,8 +92,8 @@ static void look_for_words(ps_outline *o, const ps_trace *t, const ps_slices *s)
     ps_str last = PS_STR_NONE;
     for (uint32_t i = o->n_slices; i < s->n && !o->words.is_ascend; i++) {
         uint8_t kind = s->kind[i];
-        o->words.has_kernels = o->words.has_kernels || kind == PS_SLICE_KERNEL ||
-                               kind == PS_SLICE_COMM_KERNEL;
+        o->words.has_kernels =
+            o->words.has_kernels || kind == PS_SLICE_KERNEL || kind == PS_SLICE_COMM_KERNEL;
         if (kind >= PS_SLICE_KERNEL && !ps_str_is_none(s->category[i]) &&
             !ps_str_eq(s->category[i], last)) {
             last = s->category[i];

@@ -24,9 +24,9 @@ typedef struct ps_outline {
     ps_outline_lane *lanes; /* [n] by track, those beyond PS_OUTLINE_LANES left out */
     size_t n, cap;
     ps_arena names;
-    uint32_t n_slices; /* that were looked at */
+    uint32_t n_slices;     /* that were looked at */
     ps_device_words words; /* as far as those tell */
-    int64_t origin_ns; /* that the times below count from */
+    int64_t origin_ns;     /* that the times below count from */
     int64_t start_ns, end_ns;
     int64_t first;  /* number of the first bucket: its start in widths */
     unsigned shift; /* width of a bucket: 2^shift ns */

@@ -80,8 +80,7 @@ static void answer_lane_node(const ps_request *q, ps_reply *r) {
         return;
     }
     ps_err err = PS_ERR_INIT;
-    const ps_shown_lanes *x =
-        build_rows(l, &err) == PS_OK ? ps_loaded_shown_lanes(l, &err) : NULL;
+    const ps_shown_lanes *x = build_rows(l, &err) == PS_OK ? ps_loaded_shown_lanes(l, &err) : NULL;
     if (x == NULL) {
         ps_reply_err(r, &err);
     } else {
