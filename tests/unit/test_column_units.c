@@ -148,6 +148,25 @@ static void sizes(void **context) {
                  "     3072         900           256\n");
 }
 
+/* Digits end where nobody reads them. */
+static void next_to_nothing(void **context) {
+    (void)context;
+    static const ps_column SHARE[] = {{.name = "share", .type = PS_COL_REAL}};
+    ps_table *t = ps_table_new("numbers", "", SHARE, 1);
+    assert_true(t != NULL && ps_table_add_row(t) && ps_table_add_row(t));
+    ps_table_set_real(t, 0, 1e-300);
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_text_style style = {.width = 100};
+    assert_int_equal(ps_write_table_text(t, &style, &out, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&out), "       share\n"
+                                          "------------\n"
+                                          "           -\n"
+                                          "<0.000000001\n");
+    ps_buf_fini(&out);
+    ps_table_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_beside_steps),
@@ -157,6 +176,7 @@ int main(void) {
         cmocka_unit_test(columns_of_one_kind),
         cmocka_unit_test(digits),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(next_to_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

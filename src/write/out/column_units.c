@@ -12,6 +12,7 @@
 #define LEAST 0.1
 
 enum { MOST_DECIMALS = 3 }; /* unless all of the column is smaller */
+enum { MOST_OF_ALL = 9 };   /* even then */
 enum { MOST_DIGITS = 5 }; /* of the largest, for the sake of small ones and of what lies between */
 enum { MORE_DECIMALS = 2 }; /* than the three digits of the largest take, for the middle's sake */
 
@@ -195,7 +196,7 @@ static bool find_column_units(ps_arena *arena, ps_column_numbers *columns, size_
 /* Behind the point, so that a number has so many digits that count; 9.996 is "10.0". */
 static unsigned decimals_of(double size, int digits) {
     double decimals = digits - 1 - floor(log10(size) + 2e-4);
-    return decimals > 0 ? (unsigned)decimals : 0;
+    return decimals > MOST_OF_ALL ? MOST_OF_ALL : decimals > 0 ? (unsigned)decimals : 0;
 }
 
 static unsigned smaller_of(unsigned a, unsigned b) {
