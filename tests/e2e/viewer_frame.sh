@@ -6,5 +6,5 @@ set -eu
 . tests/e2e/lib/browser.sh
 
 browser
-"$PIPESCOPE_BIN" simulate 1f1b --pp 4 --microbatches 8 --profile "$T/cluster" >/dev/null
-node web/test/frame.mjs "$chromium" "$PIPESCOPE_BIN" "$T/cluster"
+"$PIPESCOPE_BIN" simulate 1f1b --pp 4 --microbatches 8 --profile "$T/training_whose_name_has_no_room_0042" >/dev/null
+node web/test/frame.mjs "$chromium" "$PIPESCOPE_BIN" "$T/training_whose_name_has_no_room_0042"

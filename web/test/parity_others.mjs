@@ -33,8 +33,12 @@ const picture = (slot) =>
   );
 const choice = (slot, name) => slot.getByRole("combobox", { name, exact: true }).first();
 /** Of a list, or of a field that offers some of very many. */
-const options = (slot, label) =>
-  choice(slot, label).evaluate((e) => [...(e.list ?? e).options].map((o) => o.value));
+/** A field of very many choices lists them once somebody is in it. */
+async function options(slot, label) {
+  const field = choice(slot, label);
+  await field.focus();
+  return field.evaluate((e) => [...(e.list ?? e).options].map((o) => o.value));
+}
 const tableOf = (slot, text) => slot.locator(".table", { hasText: text }).first();
 const rowsOf = async (table) =>
   Number(await table.locator(".grid").getAttribute("aria-rowcount")) - 1;

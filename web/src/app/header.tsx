@@ -141,7 +141,7 @@ function Opened() {
     <>
       <button
         type="button"
-        class="flat opened"
+        class={title.length > TOLD_APART ? "flat opened long-name" : "flat opened"}
         aria-label={title}
         title={paths.join("\n")}
         onClick={() => over.set("capture")}
