@@ -33,11 +33,14 @@ const picture = (slot) =>
   );
 const choice = (slot, name) => slot.getByRole("combobox", { name, exact: true }).first();
 /** Of a list, or of a field that offers some of very many. */
-/** A field of very many choices lists them once somebody is in it. */
+/** A field of very many choices lists them while somebody is in it. */
 async function options(slot, label) {
   const field = choice(slot, label);
-  await field.focus();
-  return field.evaluate((e) => [...(e.list ?? e).options].map((o) => o.value));
+  const isTyped = await field.evaluate((e) => e.list != null);
+  await (isTyped && field.focus());
+  const all = await field.evaluate((e) => [...(e.list ?? e).options].map((o) => o.value));
+  await (isTyped && field.blur());
+  return all;
 }
 const tableOf = (slot, text) => slot.locator(".table", { hasText: text }).first();
 const rowsOf = async (table) =>
