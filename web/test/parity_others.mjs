@@ -32,11 +32,10 @@ const picture = (slot) =>
       .join(),
   );
 const choice = (slot, name) => slot.getByRole("combobox", { name, exact: true }).first();
-/** Of a list, or of a field that offers some of very many. */
-/** A field of very many choices lists them while somebody is in it. */
+/** Of a list, or of a field that offers some of very many while somebody is in it. */
 async function options(slot, label) {
   const field = choice(slot, label);
-  const isTyped = await field.evaluate((e) => e.list != null);
+  const isTyped = await field.evaluate((e) => e instanceof HTMLInputElement);
   await (isTyped && field.focus());
   const all = await field.evaluate((e) => [...(e.list ?? e).options].map((o) => o.value));
   await (isTyped && field.blur());
