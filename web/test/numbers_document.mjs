@@ -2,6 +2,9 @@
 
 /** Rows of one table at most: the first half of them and the last. */
 export const MOST_ROWS = 200;
+/** Of these all rows, the first time that one of them has more: what is drawn where somebody scrolls to is not what is drawn at the ends. */
+const WHOLE = /[?&]name=(operator_details|kernel_details|communication_operators)\b|^(links)\b/;
+const wasWhole = new Set();
 
 /** Runs in the page. Opens what is closed of a tree and scrolls the rows through. */
 async function read(section, most) {
@@ -80,13 +83,25 @@ async function read(section, most) {
 
 /** All tables that are seen, of a dialog those in it. */
 export async function tablesOf(page) {
+  const mostOf = async (section) => {
+    const [kind, total] = await section.evaluate((e) => [
+      e.dataset.table,
+      Number(e.querySelector("[aria-rowcount]").getAttribute("aria-rowcount")) - 1,
+    ]);
+    const name = WHOLE.exec(kind)?.slice(1).find((found) => found !== undefined);
+    if (name === undefined || total <= MOST_ROWS || wasWhole.has(name)) {
+      return MOST_ROWS;
+    }
+    wasWhole.add(name);
+    return total + 1;
+  };
   const dialog = page.locator("dialog[open]");
   const within = (await dialog.count()) > 0 ? dialog : page;
   const sections = await within.locator("section.table").elementHandles();
   const out = [];
   for (const section of sections) {
     if (await section.isVisible()) {
-      out.push(await section.evaluate(read, MOST_ROWS));
+      out.push(await section.evaluate(read, await mostOf(section)));
     }
   }
   return out;

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkEvidence } from "./evidence.mjs";
 import { apiOf, launchUnseen, shownName } from "./page.mjs";
 import { atRest } from "./rest.mjs";
 
@@ -368,17 +369,7 @@ const point = async (page, row, ms, of = 330) => {
   page.on("pageerror", (error) => faults.push(error.message));
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${url}&tab=summary`);
-  const place = page.locator(".finding .places button", { hasText: /step \d/ }).first();
-  assert.match((await place.textContent()) ?? "", /^rank \d+ · step \d+ · .* · .* (ms|us)$/);
-  await place.click();
-  await page.waitForFunction(() => location.hash.includes("tab=pipeline"));
-  await page.waitForSelector(".chart .names div");
-  // Those of no moment lead to the chart of their pipeline.
-  await page.goto("about:blank");
-  await page.goto(`${url}&tab=summary`);
-  const whole = page.locator(".finding .places > *", { hasText: /of pipeline 1/ }).first();
-  await whole.click();
-  await page.waitForFunction(() => /tab=pipeline.*pp\.pipeline=1/.test(location.hash));
+  assert.ok((await checkEvidence(page, apiOf(url), "#page-summary", "summary")) > 5);
   await page.close();
 }
 

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkEvidence } from "./evidence.mjs";
 import { apiOf, launchUnseen } from "./page.mjs";
 import { atRest } from "./rest.mjs";
 
@@ -122,6 +123,14 @@ function figureOf(tip) {
   await lacking.close();
 }
 
+// --- from a finding to each of its places ---------------------------------------------------------------------------------
+
+{
+  const page = await open("", {}, whole);
+  assert.ok((await checkEvidence(page, apiOf(whole), "#page-summary", "summary")) > 10);
+  await page.close();
+}
+
 // --- a click leads to the rank's step; Shift keeps it; keys do the same --------------------------------------------------
 
 const hashOf = (page) =>
@@ -198,6 +207,99 @@ const hashOf = (page) =>
     await axis.hover({ position: { x, y: box.height - 15 } });
   }
   assert.match(await tip.innerText(), /hcom_/, "an operator of the last rank");
+  await page.close();
+}
+
+// --- links, of which the job has none of its own: the slowest first, those alike by name, those without a time last --------------
+
+{
+  const of = (src, dst, mb, ms) => [
+    "1",
+    "Total Op Info",
+    "tp",
+    src,
+    dst,
+    "HCCS",
+    "",
+    mb,
+    ms,
+    ms > 0 ? mb / ms : 0,
+  ];
+  // GB/s: 10, 4, 4, 20, none.
+  const rows = [of(3, 0, 10, 1), of(2, 1, 8, 2), of(0, 1, 4, 1), of(1, 0, 60, 3), of(0, 2, 4, 0)];
+  const names = [
+    "step",
+    "hccl_op_name",
+    "group_name",
+    "src_rank",
+    "dst_rank",
+    "transport_type",
+    "op_name",
+  ];
+  const columns = [
+    ...names.map((name) => [name, /rank$/.test(name) ? "int" : "text", "", false]),
+    ...[
+      ["transit_size", "MB"],
+      ["transit_time", "ms"],
+      ["bandwidth", "GB/s"],
+    ].map(([name, unit]) => [name, "real", unit, false]),
+  ];
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1000 }, locale: "en" });
+  page.on("pageerror", (error) => faults.push(error.message));
+  await page.route(/api\/mode\?.*name=communication_matrix_sum/, (route) => {
+    const isMain = route.request().url().includes("ClusterCommunicationMatrix");
+    const own = isMain ? rows : [];
+    const name = isMain ? "ClusterCommunicationMatrix" : "LinksOfUnknownRanks";
+    return route.fulfill({
+      json: { name, title: "", columns, total: own.length, offset: 0, rows: own, notes: [] },
+    });
+  });
+  await page.goto(`${whole}&tab=communication&comm.view=matrix`);
+  const table = page.locator("#page-communication .columns-matrix .table");
+  await table.locator(".grid-row").nth(4).waitFor();
+  const heads = await table.locator(".head-name").allInnerTexts();
+  const at = heads.indexOf("Bandwidth");
+  const cells = await table
+    .locator(".grid-row")
+    .evaluateAll((all) =>
+      all
+        .sort(
+          (a, b) =>
+            Number(a.getAttribute("aria-rowindex")) - Number(b.getAttribute("aria-rowindex")),
+        )
+        .map((row) =>
+          [...row.querySelectorAll("[role=gridcell]")].map((cell) => cell.innerText.trim()),
+        ),
+    );
+  assert.deepEqual(
+    cells.map((row) => [row[0], row[1], Number.parseFloat(row[at])]),
+    [
+      ["0", "1", 4],
+      ["2", "1", 4],
+      ["3", "0", 10],
+      ["1", "0", 20],
+      ["0", "2", NaN],
+    ],
+    heads.join(),
+  );
+  assert.equal(cells[4][at], "\u2013", "its bandwidth is not known");
+  // Each cell of the matrix says the same.
+  const map = page.getByRole("img", { name: /^Matrix/ });
+  const box = await map.boundingBox();
+  const told = new Map();
+  for (let x = 40; x < box.width; x += 25) {
+    for (let y = 20; y < box.height; y += 25) {
+      await page.mouse.move(box.x + x, box.y + y);
+      const tip = await page.evaluate(() => document.querySelector(".hover-tip")?.innerText ?? "");
+      const [, src, dst] = /from (\d+) to (\d+)/.exec(tip) ?? [];
+      told.set(`${src} ${dst}`, tip);
+    }
+  }
+  for (const [src, dst, value] of cells.map((row) => [row[0], row[1], row[at]])) {
+    const tip = told.get(`${src} ${dst}`) ?? "none";
+    const [, shown] = /([\d.]+) GB\/s/.exec(tip) ?? [];
+    assert.equal(Number(shown), Number.parseFloat(value), `${src} ${dst}: ${tip}`);
+  }
   await page.close();
 }
 
