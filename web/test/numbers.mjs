@@ -1,6 +1,7 @@
 // node numbers.mjs CHROMIUM PIPESCOPE NAME URL PATH [BASE]: every number of the page is that of the command line. URL is what `pipescope serve` prints for
 // the capture in PATH, with BASE as its baseline. NUMBERS_SAY=1 tells each table with how many of its numbers were compared.
 import { launchUnseen, Viewer } from "./page.mjs";
+import { canvases } from "./numbers_canvases.mjs";
 import { Command } from "./numbers_command.mjs";
 import { compare, findsWrong } from "./numbers_compare.mjs";
 import { strangeTables, tablesOf } from "./numbers_document.mjs";
@@ -83,7 +84,7 @@ const faults = [];
 const tables = new Set();
 /** Kinds of tables of which it is known that a wrong number is found. */
 const tried = new Set();
-let [nCells, nSaid] = [0, 0];
+let [nCells, nSaid, nDrawn] = [0, 0, 0];
 
 async function checkTable(name, table, own) {
   const source = await sourceOf(table, own);
@@ -106,7 +107,9 @@ async function checkStep(step) {
   const own = lookedAt(step);
   const said = await headlines(viewer, own, name);
   nSaid += said.n;
-  faults.push(...said.faults);
+  const drawn = base === undefined ? await canvases(viewer, own, name) : { n: 0, faults: [] };
+  nDrawn += drawn.n;
+  faults.push(...said.faults, ...drawn.faults.slice(0, MOST_SAID));
   faults.push(
     ...(await strangeTables(viewer.page)).map((t) => `${name}: what is this table of? ${t}`),
   );
@@ -136,6 +139,6 @@ for (const fault of faults) {
   console.error(`${title}: ${fault}`);
 }
 console.log(
-  `${title}: ${nCells} numbers of ${tables.size} tables and ${nSaid} figures of sentences and tiles compared, ${faults.length} faults`,
+  `${title}: ${nCells} numbers of ${tables.size} tables, ${nSaid} figures of sentences and tiles and ${nDrawn} of canvases compared, ${faults.length} faults`,
 );
 process.exitCode = faults.length > 0 ? 1 : 0;

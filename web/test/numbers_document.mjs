@@ -88,7 +88,9 @@ export async function tablesOf(page) {
       e.dataset.table,
       Number(e.querySelector("[aria-rowcount]").getAttribute("aria-rowcount")) - 1,
     ]);
-    const name = WHOLE.exec(kind)?.slice(1).find((found) => found !== undefined);
+    const name = WHOLE.exec(kind)
+      ?.slice(1)
+      .find((found) => found !== undefined);
     if (name === undefined || total <= MOST_ROWS || wasWhole.has(name)) {
       return MOST_ROWS;
     }
