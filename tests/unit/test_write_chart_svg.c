@@ -117,7 +117,7 @@ static void test_block_texts(void **context) {
         int64_t microbatch;
         ps_op_kind kind;
         const char *texts;
-    } CASES[] = {{"7F+13B", -1, PS_OP_FB, "\"7F+13B\",\"7+13\",\"7+\\u000a13\""},
+    } CASES[] = {{"7F+13B", -1, PS_OP_FB, "\"7F+13B\",\"7+13\",\"7\\u000a13\""},
                  {"12f", -1, PS_OP_F, "\"12f\",\"12\",\"\""},
                  {"7", -1, PS_OP_F, "\"7\",\"\",\"\""},
                  {"FP", 3, PS_OP_F, "\"3\",\"\",\"\""},

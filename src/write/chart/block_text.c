@@ -28,15 +28,12 @@ static bool short_name(const char *name, char out[PS_BLOCK_TEXT_SIZE]) {
     return shorter && digit;
 }
 
-/* "7+13" behind its plus. */
+/* "7+13" where its plus is, which two lines in one block need not say. */
 static void split_block_text(ps_block_text *l) {
     char *plus = strchr(l->text, '+');
-    size_t length = strlen(l->text);
-    if (plus != NULL && strspn(l->text, "0123456789+") == length &&
-        length + 1 < PS_BLOCK_TEXT_SIZE) {
-        memmove(plus + 2, plus + 1, strlen(plus + 1) + 1);
-        plus[1] = '\0';
-        l->second = plus + 2;
+    if (plus != NULL && strspn(l->text, "0123456789+") == strlen(l->text)) {
+        *plus = '\0';
+        l->second = plus + 1;
     }
 }
 

@@ -16,7 +16,7 @@ bool ps_block_is_told_by_number(const ps_op *op);
  * is left out stays out: no level has a letter that the one before it has not. */
 enum { PS_BLOCK_LEVELS = 3, PS_BLOCK_LEVELS_FLAT = 2, PS_BLOCK_TEXT_SIZE = 48 };
 
-/* A text of one line, or of two ("7+", "13"). */
+/* A text of one line, or of two ("7", "13"). */
 typedef struct ps_block_text {
     char text[PS_BLOCK_TEXT_SIZE];
     const char *second; /* in text, or NULL */
@@ -25,7 +25,7 @@ typedef struct ps_block_text {
 /* The text of a level; a name without such a form keeps that of the level before. False when there is nothing to write. */
 bool ps_block_text_of(const ps_op *op, int level, ps_block_text *out);
 
-/* Adds "7F+13B","7+13","7+\n13": all levels as strings that `add_str` writes, "" for one like the level before. Nothing for a
+/* Adds "7F+13B","7+13","7\n13": all levels as strings that `add_str` writes, "" for one like the level before. Nothing for a
  * name that is too long to be made less of. */
 void ps_block_texts_add(ps_buf *out, const ps_op *op, void (*add_str)(ps_buf *, const char *));
 
