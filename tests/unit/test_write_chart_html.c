@@ -93,8 +93,8 @@ static void test_columns(void **context) {
     ps_err err = PS_ERR_INIT;
     assert_int_equal(ps_chart_pack(chart, &out, &err), PS_OK);
     assert_int_equal(count(&out, "\"ranks\":[[5,0,1,1]]"), 1);
-    assert_int_equal(
-        count(&out, "\"labels\":[[\"a\",0,0,0,0,0,0,0,[\"0+0\",\"\",\"0\\u000a0\"]]]"), 1);
+    assert_int_equal(count(&out, "\"labels\":[[\"a\",0,0,0,0,0,0,0,[\"0+0\",\"\",\"0\\u000a0\"]]]"),
+                     1);
     assert_int_equal(count(&out, "\"runs\":[0,7,2]"), 1);
     assert_int_equal(
         count(&out, "\"label\":\"AAA=\",\"gap\":\"AGQ=\",\"dur\":\"yAEA\",\"host\":\"\""), 1);

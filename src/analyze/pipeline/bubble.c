@@ -315,7 +315,7 @@ static int64_t path_start(const measuring *m, uint32_t op, uint32_t next, int64_
     return from_ns < at_ns ? from_ns : at_ns;
 }
 
-/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. False when
+/* From the op that ends last back to the step's first one; what is computed and what is waited are the whole of it. False when
  * memory is out. */
 static bool walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
                                const uint32_t *stage_of_rank, uint32_t last) {

@@ -145,22 +145,35 @@ static bool replay_without(ps_report *report, const ps_finding *f, without_cause
            without_rank(report, f->rank, &out->step_ns);
 }
 
-bool ps_report_replay_bound(const ps_report *report, const ps_finding *f, int64_t *gain_ns,
-                            char *text, size_t size) {
-    const ps_lang lang = report->findings.lang;
-    for (size_t i = 0; f->rule == PS_RULE_SLOW_KERNEL && i < report->replay.n_causes; i++) {
-        const ps_whatif_cause *c = &report->replay.causes[i];
-        *gain_ns = ps_report_cause_gain_ns(c);
-        if (c->rank == f->rank && *gain_ns < f->gain_ns) {
-            (void)snprintf(
-                text, size,
-                PS_SAY(lang, " Replayed, with all of the rank as fast as usual a step takes %s.",
-                       "重放表明，该 rank 全部恢复正常速度时，每个 step 需要 %s。"),
-                ps_instead_of(lang, llround(c->step_ns), llround(c->before_ns)).text);
+/* The cause that is this rank, which may be told beside a delay; else the rank by itself. */
+static bool without_slow_rank(ps_report *report, int64_t rank, double *step_ns, double *before_ns) {
+    const ps_report_replay *r = &report->replay;
+    for (size_t i = 0; i < r->n_causes; i++) {
+        if (r->causes[i].rank == rank) {
+            *step_ns = r->causes[i].step_ns;
+            *before_ns = r->causes[i].before_ns;
             return true;
         }
     }
-    return false;
+    *before_ns = r->whatif.real_ns;
+    return without_rank(report, rank, step_ns);
+}
+
+bool ps_report_replay_bound(ps_report *report, const ps_finding *f, int64_t *gain_ns, char *text,
+                            size_t size) {
+    const ps_lang lang = report->findings.lang;
+    double step_ns = 0;
+    double before_ns = 0;
+    if (f->rule != PS_RULE_SLOW_KERNEL || f->gain_ns <= 0 || !report->replay.explains ||
+        !without_slow_rank(report, f->rank, &step_ns, &before_ns)) {
+        return false;
+    }
+    *gain_ns = before_ns > step_ns ? llround(before_ns - step_ns) : 0;
+    (void)snprintf(text, size,
+                   PS_SAY(lang, " Replayed, with all of the rank as fast as usual a step takes %s.",
+                          "重放表明，该 rank 全部恢复正常速度时，每个 step 需要 %s。"),
+                   ps_instead_of(lang, llround(step_ns), llround(before_ns)).text);
+    return *gain_ns < f->gain_ns;
 }
 
 bool ps_report_replay_gain(ps_report *report, const ps_finding *f, int64_t *gain_ns, char *text,

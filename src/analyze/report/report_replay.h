@@ -28,9 +28,9 @@ void ps_report_replay_fini(ps_report_replay *r);
  * that runs out is noted in report->findings.failed. */
 bool ps_report_replay_gain(struct ps_report *report, const ps_finding *f, int64_t *gain_ns,
                            char *text, size_t size);
-/* What it gains at most where the finding is a part of what a replayed cause takes (the kernels of a slow rank), if that is less than its
- * own gain, and a sentence that says so. */
-bool ps_report_replay_bound(const struct ps_report *report, const ps_finding *f, int64_t *gain_ns,
+/* What it gains at most where the finding is a part of what a replay takes away (the kernels of a rank: its ops may be no longer than those
+ * of its peers all the same), if that is less than its own gain, and a sentence that says so. Memory as above. */
+bool ps_report_replay_bound(struct ps_report *report, const ps_finding *f, int64_t *gain_ns,
                             char *text, size_t size);
 /* What it gains when all stages compute as long as their mean does; 0: not known, or nothing. */
 int64_t ps_report_replay_even_ns(const struct ps_report *report);

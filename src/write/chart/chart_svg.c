@@ -479,7 +479,7 @@ static void put_axis(picture *p) {
     }
     put_colour_rect(p, p->scale.x, p->y, p->scale.width, 1, p->surfaces->quiet);
     put_svg_text(p, p->scale.x - 12, p->y + 18, 11, PS_SVG_END, p->surfaces->quiet, "",
-                 PS_SAY(p->lang, "from the step’s start", "距 step 开始"));
+                 PS_SAY(p->lang, "from the step’s first op", "距 step 首个算子"));
     char text[64];
     for (int64_t k = 0; (double)k * (double)tick <= (double)p->window_ns; k++) {
         double x = round(p->scale.x + (double)k * (double)tick * p->scale.px_per_ns);

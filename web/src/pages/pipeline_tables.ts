@@ -61,7 +61,7 @@ export function chosenRows(
 }
 
 /** The links of the critical path as the chart has them, each with the place that it is at: what ran there, how long of it decided the step, and what was
- * waited before it. Times count from the step's start; together they are the whole of it (src/analyze/pipeline/bubble.c, walk_critical_path). */
+ * waited before it. Times count from the step's first op; together they are the whole of it (src/analyze/pipeline/bubble.c, walk_critical_path). */
 export function pathTable(
   chart: Chart,
   step: number | null,
