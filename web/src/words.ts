@@ -447,6 +447,8 @@ const WORDS = {
   "chart.unknown": [ENGLISH.unknown, CHINESE.unknown],
   "chart.ofChunk": [ENGLISH.ofChunk, CHINESE.ofChunk],
   "chart.pairOf": [ENGLISH.pairOf, CHINESE.pairOf],
+  "chart.halves": [ENGLISH.halves, CHINESE.halves],
+  "chart.halvesUnknown": [ENGLISH.halvesUnknown, CHINESE.halvesUnknown],
   "chart.litOne": [ENGLISH.litOne, CHINESE.litOne],
   "chart.theory": [ENGLISH.theory, CHINESE.theory],
   "chart.waiting": [ENGLISH.waiting, CHINESE.waiting],

@@ -122,6 +122,9 @@ export function opDetails(
     const whose = lit === undefined ? "" : fill(texts.litOne, lit);
     lines.push([texts.microbatch, microbatches(label, texts), whose]);
   }
+  if (!isTheory && label.microbatch2 >= 0) {
+    lines.push([texts.halves, texts.halvesUnknown, ""]);
+  }
   if (label.phase >= 0) {
     lines.push([texts.phase, `${label.phase} ${words.phases[label.phase] ?? ""}`, ""]);
   }
@@ -172,11 +175,11 @@ export function bubbleDetails(
   const id = lane.id[index];
   const op = isTheory || id === NO_ID ? -1 : chart.bubbles.waitsFor[id];
   if (op >= 0) {
-    const stage = chart.ranks[chart.rank[op]].stage;
+    const { stage, rank } = chart.ranks[chart.rank[op]];
     lines.push([
       texts.waitsFor,
       fill(texts.opOnStage, chart.labels[chart.label[op]].name, stage),
-      "",
+      `${texts.rank} ${rank}`,
     ]);
   }
   const cause = words.causes[lane.look[index]] ?? "";
