@@ -56,6 +56,8 @@ const RIGHT = 8;
 /** A value fits in such cells, a rank's number in smaller ones. */
 const VALUE_PX = 40;
 const HATCH_PX = 8;
+/** From that side on a box has room for two frames. */
+const FRAMES_PX = 12;
 
 /** The same in every picture; beside any colour of the scale, which has one hue. */
 export const linkColour = (kind: Dimension, colours: ViewerTheme): string =>
@@ -119,6 +121,10 @@ export function WhereGrid(p: WhereGridProps) {
         const [x, y] = cornerOf(grid, box.spot);
         const side = Math.max(grid.cell, 4);
         pen.frame(LEFT + x - 1, TOP + y - 1, side + 2, side + 2, theme.ink, 2);
+        if (side >= FRAMES_PX) {
+          // A second one: the first has the colour of the largest boxes.
+          pen.frame(LEFT + x + 1, TOP + y + 1, side - 2, side - 2, theme.page, 2);
+        }
       }
     }
   };
