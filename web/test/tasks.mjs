@@ -3,7 +3,7 @@
 // PIPESCOPE_SHOTS=DIR keeps a picture of each.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { launchUnseen, Viewer } from "./page.mjs";
+import { launchUnseen, until, Viewer } from "./page.mjs";
 
 const [executablePath, url] = process.argv.slice(2);
 const browser = await launchUnseen(executablePath);
@@ -26,6 +26,41 @@ const spanOf = async (v) => {
   const { w } = await v.state();
   return w === undefined ? null : Number(w.split("+")[2]);
 };
+
+/** A box is of what was clicked, also where that is closed; over the axis it is of all ranks. */
+async function boxesOfRanks(v) {
+  const closed = v.ranks.find((r) => r.rank === 3);
+  const [, from, to] = stepOf(closed, 2);
+  await v.press("Escape");
+  await v.lane("rank 0").locator("button.tl-twist").click(); // for the others to come into sight
+  await v.page.mouse.click(...(await v.at(v.lane(closed.label), 0.5)));
+  await v.page.locator(".slice-list .panel-bar b", { hasText: closed.label }).waitFor();
+  const { nodes } = await v.api("lanes", { rank: closed.key });
+  const { totals } = await v.api("stats", {
+    rank: closed.key,
+    lanes: nodes.filter((n) => n.lane >= 0 && n.kind !== "counter").map((n) => n.lane),
+    from,
+    to,
+  });
+  assert.ok(totals.n > 0);
+  await v.page
+    .locator(".slice-list .panel-bar", { hasText: `${totals.n} slices` })
+    .waitFor({ timeout: 10_000 });
+  const axis = await v.page.locator(".tl-axis").boundingBox();
+  const y = axis.y + 10;
+  await v.drag([axis.x + axis.width * 0.4, y], [axis.x + axis.width * 0.6, y]);
+  const ranks = v.page.locator(".slice-list .panel-bar select option");
+  await until(
+    async () => (await ranks.count()) === v.ranks.length,
+    "closed ranks have their figures, too",
+    () => ranks.allInnerTexts(),
+  );
+  await v.page.mouse.click(...(await v.at(v.lane(closed.label), 0.5)));
+  await v.page.locator(".slice-list .panel-bar b", { hasText: closed.label }).waitFor();
+  await v.page.getByRole("button", { name: "Calls of the box" }).click();
+  const rank = v.page.locator("#page-calls select").first();
+  await until(async () => (await rank.inputValue()) === closed.key, "calls are of that rank");
+}
 
 const TASKS = {
   "find the longest kernel in a step": async (v) => {
@@ -202,6 +237,7 @@ const TASKS = {
       await v.page.locator(".slice-list .panel-bar").innerText(),
       /slices, .* in sum, .* covered/,
     );
+    await boxesOfRanks(v);
   },
 
   "see what of a step is communication that nothing hides": async (v) => {

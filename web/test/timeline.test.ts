@@ -32,7 +32,7 @@ import { markerNames } from "../src/timeline/draw_axis";
 import { alignTo, withOffset } from "../src/timeline/alignment";
 import { labelPlace, longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { LOOK_FREE, workingLanes } from "../src/model/working_lanes";
-import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
+import { boxExtent, lanesCrossed, rowsCrossed } from "../src/model/boxes";
 import { CounterPainter, stackedOf, StackPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
 import { imageAsRects } from "../src/timeline/export";

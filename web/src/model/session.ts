@@ -33,7 +33,7 @@ export const TABS: Tab[] = [
 export interface Box {
   from: Ns;
   to: Ns;
-  /** By rank; null: every lane that is shown. `rows`: only rows crossed by the box, [first, end). */
+  /** By rank; null: every lane of ranks that are shown, what is closed with all that lies in it. `rows`: only rows crossed by the box, [first, end). */
   lanes: { rank: string; lane: number; rows: [number, number] | null }[] | null;
 }
 
@@ -160,12 +160,16 @@ export function show(ref: Ref, span?: Goto["span"]): void {
   tab.set("timeline");
 }
 
-/** Shows a step in the timeline, framed as by a click on its band: all of the window is the step. A box that is locked stays. */
-export function showStep(span: NonNullable<Goto["span"]>, at: Pick<Goto, "lane" | "rank">): void {
+/** Shows a step in the timeline, framed as by a click on its band, over `lanes`: all of the window is the step. A box that is locked stays. */
+export function showStep(
+  span: NonNullable<Goto["span"]>,
+  at: Pick<Goto, "lane" | "rank">,
+  lanes: Box["lanes"],
+): void {
   isShowing = true;
   selected.set(null); // of what is left
   if (!boxLocked.get()) {
-    box.set({ ...span, lanes: null });
+    box.set({ ...span, lanes });
   }
   isShowing = false;
   goto.set({ span, isStep: true, ...at });

@@ -12,6 +12,8 @@ import { rankOf, ranks } from "./session";
 export const tree = new LaneTree();
 /** Told after every change of the tree; it is laid out anew before the next frame. */
 export const treeChanged = new Atom<number>(0);
+/** Told when it was laid out: only then its rows are those of the lanes that came. */
+export const laidOut = new Atom<number>(0);
 export const touchTree = (): void => treeChanged.update((n) => n + 1);
 /** Rows that are marked in the label column, for hiding, merging and pinning several; ids. */
 export const marked = new Atom<ReadonlySet<string>>(new Set());

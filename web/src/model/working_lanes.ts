@@ -2,7 +2,7 @@
 import type { LaneNode } from "../api/types";
 import type { Ns } from "../base/ns";
 import type { RankLanes } from "./rank_lanes";
-import { box, boxLocked } from "./session";
+import { box, boxLocked, type Box } from "./session";
 import { lanesOf, wantLanes } from "./tree";
 
 /** The look of what stands for time without work (timeline/palette.ts has the others). */
@@ -39,6 +39,20 @@ export function deviceLanes(key: string): number[] {
   const lanes = lanesOf(key);
   const isComm = (lane: number): boolean => lanes?.nodes[lanes.nodeOfLane(lane)].kind === "comm";
   return [...new Set([...minimapLanes(key), ...(lanes?.lanesBelow(-1).filter(isComm) ?? [])])];
+}
+
+/** Boxes all lanes of a rank in a span (viewNs), also of one that is closed. A box that is locked stays. */
+export async function boxRank(rank: string, span: { from: Ns; to: Ns }): Promise<void> {
+  const lanes = await lanesOfRank(rank);
+  if (!boxLocked.get()) {
+    box.set({ from: span.from, to: span.to, lanes });
+  }
+}
+
+/** All lanes of a rank, as a box has them. Null: they are not there. */
+export async function lanesOfRank(rank: string): Promise<Box["lanes"]> {
+  const all = (await wantLanes(rank))?.lanesBelow(-1) ?? [];
+  return all.length > 0 ? all.map((lane) => ({ rank, lane, rows: null })) : null;
 }
 
 /** Boxes what the device did in a span (viewNs): Slice List says what it was, and for how long there was nothing. A box that is locked stays. */

@@ -14,7 +14,7 @@ import {
   type GotoPipeline,
 } from "../model/session";
 import { openPanel, showWhole } from "../model/timeline";
-import { boxDevice } from "../model/working_lanes";
+import { boxDevice, lanesOfRank } from "../model/working_lanes";
 import { rankNsShift } from "../model/pipeline_rows";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { t } from "../words";
@@ -77,7 +77,7 @@ export async function showSpan(rank: Rank, start: Ns, end: Ns, isStep: boolean):
   const toView = shiftOf(rank);
   const span = { from: start + toView, to: end + toView };
   if (isStep) {
-    showStep(span, at);
+    showStep(span, at, await lanesOfRank(rank.key));
     return;
   }
   selected.set(null); // of what is left

@@ -8,8 +8,9 @@ import type { Ns } from "../base/ns";
 import { duration } from "../base/time";
 import { showCalls } from "../model/calls";
 import { box, boxLocked, ranks, shiftOf, type Box } from "../model/session";
-import { shownLanes } from "../model/shown";
 import { analyse, bottomHeight } from "../model/timeline";
+import { laidOut, tree, wantAllLanes } from "../model/tree";
+import { lanesCrossed } from "../model/boxes";
 import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
 import { RankGate } from "./rank_gate";
@@ -32,10 +33,10 @@ export function askOf(b: Box, rank: Rank, lanes: number[]): Params & { from: Ns;
   };
 }
 
-/** Lanes of a box by rank; without lanes those that are shown. */
+/** Lanes of a box by rank. One without lanes crosses all that is shown, and what is closed stands for all below it, as under a drag. */
 export function lanesOf(b: Box): Map<string, number[]> {
   const by = new Map<string, number[]>();
-  for (const { rank, lane } of b.lanes ?? shownLanes()) {
+  for (const { rank, lane } of b.lanes ?? lanesCrossed(tree.items, 0, 0, tree.height, false)) {
     by.set(rank, [...(by.get(rank) ?? []), lane]);
   }
   return by;
@@ -47,6 +48,13 @@ export function SliceList() {
   const b = useAtom(box);
   const all = useAtom(ranks);
   const [key, setKey] = useState<string | null>(null);
+  useAtom(laidOut);
+  const isOverAll = b !== null && b.lanes === null;
+  useEffect(() => {
+    if (isOverAll) {
+      void wantAllLanes(); // also of closed ranks that were in sight never
+    }
+  }, [isOverAll, all]);
   if (b === null) {
     return (
       <Empty title={t("list.none")}>
@@ -110,6 +118,7 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
   return (
     <div class="slice-list">
       <div class="panel-bar">
+        {boxed.length === 1 && ranks.get().length > 1 && <b>{rankWord(rank.label)}</b>}
         {boxed.length > 1 && (
           <label>
             {t("list.rank")}{" "}

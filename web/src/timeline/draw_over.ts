@@ -8,7 +8,7 @@ import { box, boxLocked, selected, type Box } from "../model/session";
 import { baseSlice, markers } from "../model/timeline";
 import { lanesOf, shiftAt } from "../model/tree";
 import type { Viewport } from "../base/viewport";
-import { boxExtent } from "./boxes";
+import { boxExtent } from "../model/boxes";
 import { LABEL_FONT_PX } from "./draw_base";
 import { curveOf, drawCurve, isSeen, type Curve } from "./flow_shape";
 import type { Flows } from "./flows";

@@ -15,7 +15,8 @@ import {
   viewport,
 } from "../model/timeline";
 import { tree } from "../model/tree";
-import { lanesCrossed } from "./boxes";
+import { boxRank } from "../model/working_lanes";
+import { lanesCrossed } from "../model/boxes";
 import { analysisAt, AXIS_PX, markerAt } from "./draw_axis";
 import type { SliceHit } from "./hit";
 import { exactly, type Snapped } from "./pointer";
@@ -102,8 +103,8 @@ export class Gestures {
     const { x, y } = placeIn(this.timeline.parts.over, e);
     const step = this.timeline.hits.stepAt(viewport, x, y);
     if (step !== null && !boxLocked.get()) {
-      systemRank.set(step.rank); // the band is of this rank, the box over all lanes
-      box.set({ from: step.from, to: step.to, lanes: null });
+      systemRank.set(step.rank);
+      void boxRank(step.rank, step);
       return;
     }
     const { scene } = this.timeline;

@@ -39,6 +39,7 @@ import {
   touchTree,
   tree,
   treeChanged,
+  laidOut,
   wantLanes,
 } from "../model/tree";
 import { language, t } from "../words";
@@ -283,6 +284,7 @@ export class Timeline {
     this.isTreeDirty = false;
     this.measure(); // a page that was just opened has its height in the frame after, and rows are scrolled to by it
     tree.layout(layoutInput());
+    laidOut.update((n) => n + 1);
     followExtent();
     for (const item of tree.items) {
       if (item.kind === "rank" && item.isOpen && item.lanes === null && item.rank !== null) {

@@ -1,6 +1,6 @@
 /** The box of a selection: from pixels to times and lanes, and back. */
-import type { Box } from "../model/session";
-import { ROW_PX, type Item } from "../model/lanes";
+import type { Box } from "./session";
+import { ROW_PX, type Item } from "./lanes";
 
 export type BoxLane = NonNullable<Box["lanes"]>[number];
 
