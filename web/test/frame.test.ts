@@ -76,7 +76,7 @@ import {
   dateLocale,
 } from "../src/words";
 import { partName, partPath } from "../src/words/parts";
-import { cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
+import { argumentHint, cellHint, columnHint, HINTS_FOR_TESTS } from "../src/words/hints";
 
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") =>
   shownAs(name, type, "ns", false, values);
@@ -673,6 +673,13 @@ test("columns whose names do not say it have a hint, in both languages", () => {
   assert.equal(columnHint("kernel_details", "name"), "");
   assert.match(cellHint("overall", "name", "After the last work"), /end of its window/);
   assert.equal(cellHint("kernel_details", "name", "Free"), "");
+  for (const hint of [columnHint("slices", "dstRank"), argumentHint("dst rank")]) {
+    assert.match(hint, /within the communicator/);
+  }
+  for (const hint of [columnHint("communication_links", "dstRank"), argumentHint("Dst Rank")]) {
+    assert.match(hint, /by its number in the job/);
+  }
+  assert.equal(columnHint("slices", "value"), "", "an argument of that name is no finding's");
 });
 
 test("every table of a mode says in Chinese what it holds", () => {

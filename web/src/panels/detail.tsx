@@ -10,6 +10,7 @@ import { fail } from "../model/notices";
 import { offsets, rankOf, selected, shiftOf, show } from "../model/session";
 import { shiftAt } from "../model/tree";
 import { rankWord, sliceWord, t } from "../words";
+import { argumentHint } from "../words/hints";
 import { Empty, Loading } from "./empty";
 import { Peers } from "./peers";
 
@@ -42,13 +43,22 @@ function absoluteText(slice: Slice, at: number): string {
   return String(BigInt(slice.origin_ns) + BigInt(at));
 }
 
-export function Fields({ rows }: { rows: [string, ComponentChildren][] }) {
+/** `hintOf`: what a name means, for the pointer on it. */
+export function Fields({
+  rows,
+  hintOf = () => "",
+}: {
+  rows: [string, ComponentChildren][];
+  hintOf?: (name: string) => string;
+}) {
   return (
     <table class="fields">
       <tbody>
         {rows.map(([name, value]) => (
           <tr key={name}>
-            <th scope="row">{name}</th>
+            <th scope="row" title={hintOf(name) || undefined}>
+              {name}
+            </th>
             <td>{value}</td>
           </tr>
         ))}
@@ -189,6 +199,7 @@ export function Detail() {
           <p class="quiet">{t("detail.no-args")}</p>
         ) : (
           <Fields
+            hintOf={argumentHint}
             rows={slice.args.map(([key, value]): [string, ComponentChildren] => [
               key,
               <span class="mono pre">{argText(value)}</span>,

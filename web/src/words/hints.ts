@@ -3,6 +3,15 @@ import { language } from "../words";
 
 type Said = readonly [english: string, chinese: string];
 
+const JOB_SOURCE: Said = [
+  "The rank that sends, by its number in the job; equal to the destination where a rank copies within itself",
+  "发送方 rank 在作业中的编号；与目的 rank 相同时为 rank 内部拷贝",
+];
+const JOB_DESTINATION: Said = [
+  "The rank that receives, by its number in the job",
+  "接收方 rank 在作业中的编号",
+];
+
 /** By "table.column", or by the column alone where it means the same in all tables that have it; as columns are called in words. */
 // prettier-ignore
 const COLUMN_HINTS: Readonly<Record<string, Said>> = {
@@ -59,13 +68,31 @@ const COLUMN_HINTS: Readonly<Record<string, Said>> = {
   "communication_time.wait ratio": ["Wait / (wait + transit)", "等待 /（等待 + 传输）"],
 
   // --- communication ---
-  "src rank": ["The rank that sends, by its number in the job; equal to the destination where a rank copies within itself", "发送方 rank 在作业中的编号；与目的 rank 相同时为 rank 内部拷贝"],
-  "dst rank": ["The rank that receives, by its number in the job", "接收方 rank 在作业中的编号"],
+  "src rank": JOB_SOURCE,
+  "dst rank": JOB_DESTINATION,
 
   // --- findings ---
   value: ["The figure that the rule looks at", "规则所看的数值"],
   threshold: ["The rule fires above it (for some, below it)", "超过（部分规则为低于）该值即触发"],
   shared: ["The finding whose time this one may count, too", "可能与之重复计算时间的发现"],
+};
+
+const OWN_PLACE: Said = [
+  "The place of this rank within the communicator, from 0, whether it sends or receives; not its number in the job",
+  "本 rank 在通信域内的编号（从 0 起），无论发送或接收；不是其在作业中的编号",
+];
+const PEER_PLACE: Said = [
+  "The place of the other rank within the communicator, from 0; not its number in the job, which Slice Detail has in other ranks",
+  "对端 rank 在通信域内的编号（从 0 起），不是其在作业中的编号；后者见切片详情的“其他 rank”",
+];
+/** Arguments of slices, by their whole name, as profilers write it: Ascend's are places, others' numbers of the job. */
+const ARGUMENT_HINTS: Readonly<Record<string, Said>> = {
+  srcRank: OWN_PLACE,
+  "src rank": OWN_PLACE,
+  dstRank: PEER_PLACE,
+  "dst rank": PEER_PLACE,
+  "Src Rank": JOB_SOURCE,
+  "Dst Rank": JOB_DESTINATION,
 };
 
 /** What rows of the tables of OF_ROWS mean, by their name. */
@@ -93,8 +120,17 @@ const plainName = (name: string): string =>
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase();
 
+/** The table whose columns are arguments of slices, besides what every slice has. */
+const OF_ARGUMENTS = "slices";
+
+/** "" where the name of the argument says it. */
+export const argumentHint = (name: string): string => inLanguage(ARGUMENT_HINTS[name]);
+
 /** "" where the name of the column says it. */
 export function columnHint(table: string, column: string): string {
+  if (table === OF_ARGUMENTS) {
+    return argumentHint(column);
+  }
   const name = plainName(column);
   return inLanguage(COLUMN_HINTS[`${table}.${name}`] ?? COLUMN_HINTS[name]);
 }
@@ -103,4 +139,8 @@ export function columnHint(table: string, column: string): string {
 export const cellHint = (table: string, column: string, cell: string): string =>
   column === "name" && OF_ROWS.includes(table) ? inLanguage(ROW_HINTS[cell]) : "";
 
-export const HINTS_FOR_TESTS: readonly Readonly<Record<string, Said>>[] = [COLUMN_HINTS, ROW_HINTS];
+export const HINTS_FOR_TESTS: readonly Readonly<Record<string, Said>>[] = [
+  COLUMN_HINTS,
+  ARGUMENT_HINTS,
+  ROW_HINTS,
+];
