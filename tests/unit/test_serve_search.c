@@ -213,6 +213,19 @@ static void exports(void **state) {
     asks_end(&a);
 }
 
+/* Times of a rank that the page moved: in the list and in its order, not in files. */
+static void moved_ranks(void **state) {
+    (void)state;
+    asks a;
+    asks_of_trace(&a, rank_at(0));
+    expect_in(ask(&a, "/api/search/table?q=matmul_kernel"), "\"kernel\",100,40,");
+    expect_in(ask(&a, "/api/search/table?q=matmul_kernel&moved=other:5,r0:-1500"),
+              "\"kernel\",-1400,40,");
+    expect_in(ask(&a, "/api/search/table?q=matmul_kernel&moved=r0:-1500&format=records"), "100");
+    expect_in(ask_fails(&a, 400, "/api/search/table?q=matmul&moved=r0"), "KEY:NS");
+    asks_end(&a);
+}
+
 /* What nobody waits for ends, and nothing of it is kept for those who ask the same later. */
 static void abandoned(void **state) {
     (void)state;
@@ -241,7 +254,7 @@ int main(void) {
         cmocka_unit_test(one_rank),  cmocka_unit_test(rows_of_comparisons),
         cmocka_unit_test(lists),     cmocka_unit_test(steps),
         IN_PLACE(several_ranks),     IN_PLACE(exports),
-        cmocka_unit_test(abandoned),
+        cmocka_unit_test(abandoned), cmocka_unit_test(moved_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

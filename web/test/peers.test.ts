@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Collective, Flow, OwnEnd, Rank } from "../src/api/types";
-import { isPartnerUnread, membersText, partnerOf } from "../src/panels/peers_model";
+import { isPartnerUnread, membersText, partnerOf, waitFor } from "../src/panels/peers_model";
 
 const rank = (number: number, state: Rank["state"]): Rank =>
   ({ key: `k${number}`, rank: number, state, cluster: 0 }) as Rank;
@@ -23,6 +23,18 @@ void test("a receive whose sender is not read names it, and which rank is to be 
   assert.equal(partnerOf(own, [rank(2, "ready"), rank(3, "waiting")])?.key, "k3");
   assert.equal(partnerOf(own, [rank(2, "ready")]), null);
   assert.equal(partnerOf({ ...own, peer: null }, [rank(3, "ready")]), null);
+});
+
+void test("a receive says how long it waited for its send, a send nothing of the kind", () => {
+  const [send, receive] = [
+    { rank: "k2", slice: 5 },
+    { rank: "k3", slice: 9 },
+  ] as Flow["from"][];
+  const flow = (waited_ns?: number): Flow =>
+    ({ kind: "send-recv", from: send, to: receive, waited_ns }) as Flow;
+  assert.equal(waitFor(receive, send, [flow(75.5e6)]), "waited for it 75.5 ms");
+  assert.equal(waitFor(receive, send, [flow()]), "how long it waited is not known");
+  assert.equal(waitFor(send, receive, [flow(75.5e6)]), undefined);
 });
 
 void test("a collective says of how many members those that were read are", () => {

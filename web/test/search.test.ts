@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { counts, foundByCapture, place, query, search } from "../src/model/search";
-import { box, boxLocked, ranks, selected } from "../src/model/session";
+import { counts, foundByCapture, listParamsOf, place, query, search } from "../src/model/search";
+import { box, boxLocked, forgetReference, offsets, ranks, selected } from "../src/model/session";
 import type { Rank, Ref, Session } from "../src/api/types";
 
 test("what is found is counted anew when the box is locked, and when it is let go", async () => {
@@ -73,4 +73,18 @@ test("what is found in two captures is counted for each", () => {
     ["old", 4],
   ]);
   assert.equal(foundByCapture(found, open("runs/new"), known), null);
+});
+
+test("the list has times of the view: of a rank that was moved, and of one whose time begins elsewhere", () => {
+  forgetReference();
+  const ready = (key: string, origin_ns: string): Rank =>
+    ({ key, state: "ready", origin_ns, start: 0, end: 1000 }) as Rank;
+  ranks.set([ready("a", "100"), ready("b", "150")]);
+  assert.equal(listParamsOf(query.get(), null).moved, undefined);
+  const inLane = listParamsOf(query.get(), { rank: "b", lane: 2 });
+  assert.deepEqual([inLane.ranks, inLane.lanes, inLane.moved], ["b", 2, "b:50"]);
+  offsets.set(new Map([["b", -7]]));
+  assert.equal(listParamsOf(query.get(), null).moved, "b:-7");
+  offsets.set(new Map());
+  forgetReference();
 });

@@ -62,6 +62,22 @@ async function boxesOfRanks(v) {
   await until(async () => (await rank.inputValue()) === closed.key, "calls are of that rank");
 }
 
+/** The header that stays on top says and offers what the one in place does. */
+async function stuckHeader(v, rank) {
+  await v.page.keyboard.press("Escape");
+  const stuck = v.page.locator(".tl-stuck", { hasText: rank.label });
+  const plot = await v.page.locator(".tl-over").boundingBox();
+  await v.page.mouse.move(plot.x + 50, plot.y + plot.height - 20);
+  await until(async () => {
+    await v.page.mouse.wheel(0, 60);
+    return (await stuck.count()) > 0;
+  }, "its header stays");
+  await stuck.locator(".tl-note", { hasText: "moved" }).waitFor();
+  await stuck.click({ button: "right" });
+  await v.page.getByRole("menuitem", { name: "Time offset" }).waitFor();
+  await v.press("Escape");
+}
+
 const TASKS = {
   "find the longest kernel in a step": async (v) => {
     await v.page.mouse.click(...(await bandOf(v, 0.5))); // step 2
@@ -273,7 +289,9 @@ const TASKS = {
     const send = peer.ref ?? peer.from;
     assert.notEqual(send.rank, receive.rank, "the send ran on another rank");
     await v.below("Slice Detail");
-    await v.page.locator(".detail .ref", { hasText: "sends" }).first().click();
+    const row = v.page.locator(".detail .ref", { hasText: "sends" }).first();
+    await row.filter({ hasText: /waited for it [\d.]+ (ns|µs|ms)/ }).waitFor({ timeout: 10_000 });
+    await row.click();
     await v.settle();
     const found = await v.selected();
     assert.equal(found.slice, send.slice);
@@ -295,6 +313,14 @@ const TASKS = {
     assert.ok(off.includes(other.key), "the other rank moved");
     const moved = Number(/[+-]?\d+$/.exec(off.split(",").find((o) => o.includes(other.key)))[0]);
     assert.equal(moved, base.start - theirs.start, "by exactly what lies between the two starts");
+    await v.page.locator(".toast", { hasText: `${other.label} moved by` }).waitFor();
+    await v.below("Find");
+    const start = await v.page
+      .locator(".find .grid-row", { hasText: other.label })
+      .first()
+      .innerText();
+    assert.ok(saysMs(start, base.start), `${start}: where the timeline shows it`);
+    await stuckHeader(v, other);
   },
 
   "mark a place, name it, and come back": async (v) => {

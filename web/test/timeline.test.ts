@@ -29,7 +29,7 @@ import { applyTree, pack, treeState, unpackList } from "../src/model/view_state"
 import { Viewport, ZoomHistory } from "../src/base/viewport";
 import type { Marker } from "../src/model/timeline";
 import { markerNames } from "../src/timeline/draw_axis";
-import { alignTo, withOffset } from "../src/timeline/alignment";
+import { alignTo, movedBetween, movedText, withOffset } from "../src/timeline/alignment";
 import { labelPlace, longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { LOOK_FREE, workingLanes } from "../src/model/working_lanes";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/model/boxes";
@@ -761,6 +761,18 @@ test("aligning moves a rank, or a part of the same rank", () => {
   assert.deepEqual([...alignTo(new Map(), base, host, false)!], [["a|host", 10]]);
   assert.equal(alignTo(new Map(), base, { ...base }, false), null);
   assert.equal(withOffset(new Map([["a", 1]]), "a", 0).size, 0);
+  const moved = movedBetween(new Map([["a", 1]]), new Map([["b", -3.53e6]]));
+  assert.deepEqual(moved, [
+    ["a", -1],
+    ["b", -3.53e6],
+  ]);
+  assert.equal(
+    movedText(moved.slice(1), (key) => `rank ${key}`),
+    "rank b moved by \u22123.53 ms",
+  );
+  assert.equal(movedText([], String), "nothing had to move");
+  const many = ["a", "b", "c", "d"].map((key, i): [string, number] => [key, -i * 1e6]);
+  assert.equal(movedText(many, String), "4 ranks moved, by 3.00 ms at most");
 });
 
 // --- pixels ------------------------------------------------------------------------------------------------------------

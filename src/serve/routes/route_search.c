@@ -123,6 +123,30 @@ static bool ask_ranks(asked *a, ps_reply *r) {
     return true;
 }
 
+/* "KEY:NS,...": by how much the page moved ranks; files have the times that were recorded. What of it is of no rank that is searched moves
+ * nothing. */
+static bool ask_moved(asked *a, ps_reply *r) {
+    bool is_file = ps_param_text(a->q, "format") != NULL;
+    const char *at = is_file ? NULL : ps_param_text(a->q, "moved");
+    while (at != NULL && *at != '\0') {
+        size_t n = strcspn(at, ",");
+        size_t key = strcspn(at, ":,");
+        int64_t by_ns = 0;
+        if (key >= n || !ps_parse_i64(at + key + 1, n - key - 1, &by_ns)) {
+            ps_reply_fail(r, 400, "parameter 'moved' is no list of KEY:NS");
+            return false;
+        }
+        for (size_t k = 0; k < a->set.n_ranks; k++) {
+            ps_found_rank *rank = &a->set.ranks[k];
+            if (strlen(rank->key) == key && strncmp(rank->key, at, key) == 0) {
+                rank->moved_ns = by_ns;
+            }
+        }
+        at += n + (at[n] == ',' ? 1 : 0);
+    }
+    return true;
+}
+
 static bool ask_box(asked *a, ps_reply *r) {
     const ps_request *q = a->q;
     a->query.from_ns = INT64_MIN;
@@ -523,8 +547,10 @@ static void make_found_row(const void *context, size_t row, ps_value *cells,
     cells[FOUND_RANK] = (ps_value){.u.text = ps_store_label(a->q->store, i)};
     cells[FOUND_NAME] = (ps_value){.u.text = ps_trace_text(ref.layer->trace, s->name[ref.slice])};
     cells[FOUND_KIND] = (ps_value){.u.text = ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice])};
-    cells[FOUND_START] =
-        (ps_value){.u.i = s->start_ns[ref.slice] + origin_of(rank) - origin_of(&a->set.ranks[0])};
+    cells[FOUND_START] = (ps_value){
+        .u.i = ps_i64_plus(moved(s->start_ns[ref.slice],
+                                 ps_i64_minus(origin_of(rank), origin_of(&a->set.ranks[0]))),
+                           rank->moved_ns)};
     cells[FOUND_DURATION] = (ps_value){.u.i = s->dur_ns[ref.slice]};
     cells[FOUND_SLICE] = (ps_value){.u.i = at.slice};
 }
@@ -537,7 +563,8 @@ static void answer_table(const ps_request *q, ps_reply *r) {
     asked a;
     void *all = NULL;
     ps_err err = PS_ERR_INIT;
-    if (begin_search(q, r, &a) && sorted_list(&a, PS_FOUND_BY_TIME, &all, &err) != PS_OK) {
+    bool ok = begin_search(q, r, &a) && ask_moved(&a, r);
+    if (ok && sorted_list(&a, PS_FOUND_BY_TIME, &all, &err) != PS_OK) {
         ps_reply_err(r, &err);
     } else if (all != NULL) {
         listed rows = {&a, all};

@@ -15,6 +15,7 @@ typedef struct ps_found_rank {
     const char *key;
     ps_loaded *loaded; /* held by whoever made the set */
     ps_found *found;   /* the same */
+    int64_t moved_ns;  /* as the page shows it: its times are later by that */
 } ps_found_rank;
 
 typedef struct ps_found_set {

@@ -1,5 +1,6 @@
 /** Everything a user can do, in one list: keys, the palette (Ctrl+K) and the help (?) are made of it. A page registers its
  * commands while it is shown. */
+import { notify } from "./notices";
 import { tab, TABS } from "./session";
 import { t, type Word } from "../words";
 
@@ -16,6 +17,8 @@ export interface Command {
   isOff?: () => boolean;
   /** What is to be so before it can: said by the palette. */
   needs?: Word;
+  /** The same as a sentence, where its key is to say it, too. */
+  keySays?: Word;
 }
 
 const registered: Command[] = [];
@@ -103,11 +106,14 @@ export function dispatch(e: KeyboardEvent): void {
     return;
   }
   const key = keyOf(e);
-  const found = [...registered]
-    .reverse()
-    .find((c) => c.keys.some((k) => normal(k) === key) && isOffered(c));
+  const ofKey = [...registered].reverse().filter((c) => c.keys.some((k) => normal(k) === key));
+  const found = ofKey.find(isOffered);
   if (found !== undefined && (!e.repeat || found.repeats === true)) {
     e.preventDefault();
     found.run();
+  }
+  const short = ofKey.find((c) => c.keySays !== undefined && pageOf(c) === tab.get());
+  if (found === undefined && short !== undefined) {
+    notify("info", t(short.keySays!));
   }
 }

@@ -88,6 +88,29 @@ export function paramsOf(q: Query): Params {
   };
 }
 
+/** The same for the list, of one lane or of all: its times are those of the view, whichever rank the server counts from and whatever was moved. */
+export function listParamsOf(q: Query, lane: { rank: string; lane: number } | null): Params {
+  const params: Params = {
+    ...paramsOf(q),
+    ...(lane !== null ? { ranks: lane.rank, lanes: lane.lane } : {}),
+  };
+  const named = typeof params.ranks === "string" ? params.ranks.split(",") : null;
+  const searched = ranks
+    .get()
+    .filter((r) => r.state === "ready" && r.origin_ns !== undefined)
+    .filter((r) => named === null || named.includes(r.key));
+  const first = searched.find((r) => named === null || r.key === named[0]);
+  const moved = searched
+    .map((r) => {
+      const apart = Number(BigInt(r.origin_ns!) - BigInt(first?.origin_ns ?? r.origin_ns!));
+      return [r.key, Math.round(shiftOf(r) - apart)] as const;
+    })
+    .filter(([, by]) => by !== 0);
+  return moved.length === 0
+    ? params
+    : { ...params, moved: moved.map((m) => m.join(":")).join(",") };
+}
+
 /** Counts what matches; an empty text forgets the search. */
 export async function search(next: Query): Promise<void> {
   query.set(next);

@@ -67,7 +67,16 @@ export function Fields({
   );
 }
 
-export function RefButton({ to, more }: { to: Ref; more?: string }) {
+/** `more` stands before what is said of each slice, `last` behind it. */
+export function RefButton({
+  to,
+  more,
+  last,
+}: {
+  to: Ref;
+  more?: string;
+  last?: string | undefined;
+}) {
   const rank = rankOf(to.rank);
   return (
     <button
@@ -83,6 +92,7 @@ export function RefButton({ to, more }: { to: Ref; more?: string }) {
           more,
           duration(to.dur),
           rank?.key === selected.get()?.rank ? undefined : rankWord(rank?.label ?? ""),
+          last,
         ]
           .filter((s) => s !== undefined && s !== "")
           .join(" \u00b7 ")}

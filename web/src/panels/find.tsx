@@ -1,8 +1,8 @@
 /** Find: what the search found: names, lanes, and the list of all (T-29, T-30). */
 import type { Rank } from "../api/types";
 import { useAtom } from "../base/atom";
-import { counts, foundIn, mistake, paramsOf, query, search } from "../model/search";
-import { goto, rankOf, ranks } from "../model/session";
+import { counts, foundIn, listParamsOf, mistake, query, search } from "../model/search";
+import { goto, offsets, rankOf, ranks } from "../model/session";
 import { laneName } from "../model/shown";
 import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
@@ -20,6 +20,7 @@ export function Find() {
   const wrong = useAtom(mistake);
   const lane = useAtom(foundIn);
   const all = useAtom(ranks);
+  useAtom(offsets);
   if (wrong !== null) {
     return (
       <Empty title={t("find.wrong", q.text)}>
@@ -37,10 +38,7 @@ export function Find() {
   if (found.total === 0) {
     return <Empty title={t("find.nothing", q.text)} />;
   }
-  const params = {
-    ...paramsOf(q),
-    ...(lane !== null ? { ranks: lane.rank, lanes: lane.lane } : {}),
-  };
+  const params = listParamsOf(q, lane);
   return (
     <div class="find">
       <aside aria-label={t("find.where")}>

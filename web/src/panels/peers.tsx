@@ -9,7 +9,7 @@ import { fail } from "../model/notices";
 import { load, rankOf, ranks } from "../model/session";
 import { rankWord, t } from "../words";
 import { Fields, RefButton } from "./detail";
-import { isPartnerUnread, membersText, partnerOf } from "./peers_model";
+import { isPartnerUnread, membersText, partnerOf, waitFor, waitWords } from "./peers_model";
 
 const KINDS = ["communication", "communication-kernel"];
 const ACROSS = ["send-recv", "collective"];
@@ -103,18 +103,10 @@ export function Peers({ slice }: { slice: Slice }) {
               <RefButton
                 to={f.from}
                 more={t(f.kind === "send-recv" ? "detail.sends" : "detail.came-last")}
+                last={waitFor(slice, f.from, flows)}
               />
             )}
-            {!isSelf(f.to) && (
-              <RefButton
-                to={f.to}
-                more={
-                  f.waited_ns === undefined
-                    ? t("detail.wait-unknown")
-                    : t("detail.waited", duration(f.waited_ns))
-                }
-              />
-            )}
+            {!isSelf(f.to) && <RefButton to={f.to} more={waitWords(f)} />}
           </li>
         ))}
       </ul>

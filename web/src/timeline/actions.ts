@@ -38,8 +38,8 @@ import {
   tree,
   wantAllLanes,
 } from "../model/tree";
-import { t } from "../words";
-import { alignStart, alignTo, withOffset, type Placed } from "./alignment";
+import { rankWord, sliceWord, t } from "../words";
+import { alignStart, alignTo, movedBetween, movedText, withOffset, type Placed } from "./alignment";
 import type { Timeline } from "./timeline";
 
 export const ZOOM_KEY = 1.5;
@@ -224,7 +224,14 @@ export class Actions {
       notify("info", t("timeline.align-same"));
       return;
     }
-    offsets.set(next);
+    moveTo(next);
+  }
+
+  /** What others are aligned with. */
+  setBase(ref: Ref): void {
+    baseSlice.set(ref);
+    const rank = rankWord(rankOf(ref.rank)?.label ?? "");
+    notify("info", t("timeline.base-set", sliceWord(ref.name), rank));
   }
 
   /** By how much a rank, or the part of it that a row lies in, was moved. */
@@ -260,7 +267,7 @@ export class Actions {
   }
 
   recoverOffsets(): void {
-    offsets.set(new Map());
+    moveTo(new Map());
   }
 
   /** Offsets that the server works out for all ranks. */
@@ -270,10 +277,10 @@ export class Actions {
         offsets: { rank: string; offset_ns: Ns; uncertainty_ns: Ns | null }[];
         how: string;
       }>("align", { by });
-      offsets.set(
+      moveTo(
         new Map(found.offsets.filter((o) => o.offset_ns !== 0).map((o) => [o.rank, o.offset_ns])),
+        found.how,
       );
-      notify("info", found.how);
     } catch (error) {
       fail(error);
     }
@@ -356,6 +363,26 @@ export class Actions {
   openAll(item: Item | null, open: boolean): void {
     this.change(() => tree.openAll(layoutInput(), item, open));
   }
+}
+
+/** Moves ranks and parts of them, and says which, and by how much. `how`: what was aligned. */
+function moveTo(next: ReadonlyMap<string, Ns>, how = ""): void {
+  const before = offsets.get();
+  const moved = movedBetween(before, next);
+  const said = movedText(moved, movedName);
+  offsets.set(next);
+  notify(
+    "info",
+    how === "" ? said : `${how}: ${said}`,
+    moved.length === 0 ? undefined : () => offsets.set(before),
+  );
+}
+
+/** "rank 1", or "rank 1 \u203a device/0" of a part that was moved apart. */
+function movedName(key: string): string {
+  const [rank, part] = key.split("|");
+  const name = rankWord(rankOf(rank)?.label ?? rank);
+  return part === undefined ? name : `${name} \u203a ${part}`;
 }
 
 export function spanOf(ref: Ref): { from: Ns; to: Ns } | null {

@@ -1,6 +1,8 @@
 /** Moving ranks and their parts against one another (T-20, T-21). Offsets are by rank key, or "KEY|PART". */
 import type { Ref } from "../api/types";
 import type { Ns } from "../base/ns";
+import { duration, signedDuration } from "../base/time";
+import { t } from "../words";
 
 export type Offsets = ReadonlyMap<string, Ns>;
 
@@ -26,6 +28,30 @@ export function alignTo(
   const edge = (p: Placed): Ns => p.shift + p.ref.start + (atEnd ? p.ref.dur : 0);
   const key = base.ref.rank === moved.ref.rank ? `${moved.ref.rank}|${moved.part}` : moved.ref.rank;
   return withOffset(offsets, key, (offsets.get(key) ?? 0) + edge(base) - edge(moved));
+}
+
+/** What moved, ranks and parts of ranks, and by how much. */
+export const movedBetween = (before: Offsets, after: Offsets): [key: string, by: Ns][] =>
+  [...new Set([...before.keys(), ...after.keys()])]
+    .map((key): [string, Ns] => [key, (after.get(key) ?? 0) - (before.get(key) ?? 0)])
+    .filter(([, by]) => by !== 0);
+
+/** More than that are counted. */
+const MOST_NAMED = 3;
+
+/** The same as a sentence; `nameOf`: how a key is called. */
+export function movedText(
+  moved: readonly [key: string, by: Ns][],
+  nameOf: (key: string) => string,
+): string {
+  const most = moved.reduce((far, [, by]) => Math.max(far, Math.abs(by)), 0);
+  return moved.length === 0
+    ? t("timeline.none-moved")
+    : moved.length > MOST_NAMED
+      ? t("timeline.moved-many", moved.length, duration(most))
+      : moved
+          .map(([key, by]) => t("timeline.moved-what", nameOf(key), signedDuration(by)))
+          .join(", ");
 }
 
 /** 0 takes the entry out. */

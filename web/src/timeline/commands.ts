@@ -21,6 +21,11 @@ export function timelineCommands(actions: Actions): Command[] {
     needs: "palette.needs-slice",
   } as const;
   const noBase = (): boolean => baseSlice.get() === null;
+  const ofBoth = {
+    isOff: (): boolean => noBase() || selected.get() === null,
+    needs: "palette.needs-both",
+    keySays: "timeline.align-none",
+  } as const;
   return [
     {
       id: "timeline.zoom-in",
@@ -97,12 +102,14 @@ export function timelineCommands(actions: Actions): Command[] {
       word: "timeline.align-start",
       keys: ["l"],
       run: () => actions.align(false),
+      ...ofBoth,
     },
     {
       id: "timeline.align-end",
       word: "timeline.align-end",
       keys: ["r"],
       run: () => actions.align(true),
+      ...ofBoth,
     },
     {
       id: "timeline.toggle-pipeline",
@@ -209,7 +216,12 @@ export function timelineCommands(actions: Actions): Command[] {
       id: "timeline.base",
       word: "timeline.base",
       keys: [],
-      run: () => baseSlice.set(selected.get()),
+      run: () => {
+        const ref = selected.get();
+        if (ref !== null) {
+          actions.setBase(ref);
+        }
+      },
       ...ofSlice,
     },
     {

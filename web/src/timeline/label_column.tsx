@@ -80,6 +80,15 @@ function mark(
   }
 }
 
+/** Of the row, or of all that are marked where it is one of them. */
+function openMenu(e: MouseEvent, item: Item, actions: ColumnActions): void {
+  e.preventDefault();
+  if (!marked.get().has(item.id)) {
+    marked.set(new Set([item.id]));
+  }
+  actions.menu(item, e.clientX, e.clientY);
+}
+
 function drop(target: Item, isPins: boolean): void {
   const from = dragged;
   dragged = null;
@@ -203,13 +212,7 @@ function Row({
       }}
       onClick={(e) => mark(item, e, region.items)}
       onDblClick={() => item.canOpen && toggle(item)}
-      onContextMenu={(e) => {
-        e.preventDefault();
-        if (!marked.get().has(item.id)) {
-          marked.set(new Set([item.id]));
-        }
-        actions.menu(item, e.clientX, e.clientY);
-      }}
+      onContextMenu={(e) => openMenu(e, item, actions)}
     >
       {item.canOpen ? <Twist item={item} /> : <span class="tl-twist" />}
       {item.owner !== "" && <span class="tl-owner quiet">{item.owner}</span>}
@@ -458,7 +461,16 @@ function followScroll(names: HTMLElement, region: Region, timeline: Timeline): v
   }
 }
 
-function Stuck({ region, timeline }: { region: Region; timeline: Timeline }) {
+/** The header that stays is the one in place: its name, what moved it, its menu. */
+function Stuck({
+  region,
+  timeline,
+  actions,
+}: {
+  region: Region;
+  timeline: Timeline;
+  actions: ColumnActions;
+}) {
   const stuck = timeline.scene.stuck(region);
   return stuck === null ? null : (
     <div
@@ -471,9 +483,11 @@ function Stuck({ region, timeline }: { region: Region; timeline: Timeline }) {
       title={titleOf(stuck.item)}
       aria-hidden="true"
       onClick={() => timeline.scrolling.by(region, stuck.item.y - region.scroll)}
+      onContextMenu={(e) => openMenu(e, stuck.item, actions)}
     >
       <span class="tl-twist" />
       <span class="tl-name">{stuck.item.label}</span>
+      {stuck.item.rank !== null && <RankNote rank={stuck.item.rank} />}
     </div>
   );
 }
@@ -523,7 +537,7 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
                 isTabStop={item === stop}
               />
             ))}
-            <Stuck region={region} timeline={timeline} />
+            <Stuck region={region} timeline={timeline} actions={actions} />
           </div>
         );
       })}

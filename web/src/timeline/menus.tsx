@@ -117,7 +117,7 @@ function sliceLines(actions: Actions, hit: SliceHit, full: Slice | null): Line[]
       run: () => void actions.sliceToPipeline(ref),
     },
     "line",
-    { text: t("timeline.base"), run: () => baseSlice.set(ref) },
+    { text: t("timeline.base"), run: () => actions.setBase(ref) },
     {
       text: t("timeline.align-start"),
       keys: "L",
