@@ -193,7 +193,9 @@ static void instead(void **state) {
     assert_string_equal(ps_instead_of(PS_ENGLISH, 329900000, 330100000).text,
                         "330 ms, 200 us less");
     assert_string_equal(ps_instead_of(PS_ENGLISH, 330100000, 330000000).text,
-                        "330 ms, 100 us more");
+                        "330 ms, not shorter");
+    assert_string_equal(ps_instead_of(PS_ENGLISH, 796000000, 794000000).text,
+                        "796 ms, not shorter than 794 ms");
     assert_string_equal(ps_instead_of(PS_ENGLISH, 330000000, 330000000).text, "330 ms, the same");
     assert_string_equal(ps_instead_of(PS_CHINESE, 329900000, 330100000).text,
                         "330 ms，减少 200 us");
