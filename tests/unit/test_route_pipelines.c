@@ -236,6 +236,7 @@ static void test_simulate(void **state) {
     served *s = *state;
     assert_int_equal(simulate(s, "{\"schedule\":\"1f1b\",\"stages\":4,\"microbatches\":8}"), 200);
     assert_int_equal(number(s->json, "step_ns"), 330000000);
+    assert_null(ps_literal_get(s->json, "replayed_ns"));
     assert_string_equal(ps_literal_get(s->json, "bubble")->text, "0.272727");
     assert_string_equal(ps_literal_get(s->json, "activations")->text, "4.00");
     assert_int_equal(number(ps_literal_get(s->json, "chart"), "n"), 64);
@@ -298,6 +299,7 @@ static void test_simulate_measured(void **state) {
     served *s = *state;
     assert_int_equal(simulate(s, "{\"from\":{\"cluster\":0,\"step\":2,\"pipeline\":1}}"), 200);
     int64_t as_measured = number(s->json, "step_ns");
+    assert_int_equal(number(s->json, "replayed_ns"), as_measured);
     const ps_literal *used = ps_literal_get(s->json, "used");
     assert_string_equal(ps_literal_str(ps_literal_get(used, "schedule")), "1f1b");
     assert_int_equal(number(used, "stages"), 4);
@@ -310,6 +312,8 @@ static void test_simulate_measured(void **state) {
         simulate(s, "{\"from\":{\"step\":2},\"factors\":[1,1,0.6666666667,1],\"p2p_ns\":0}"), 200);
     assert_int_equal(number(s->json, "step_ns"), 330000000);
     assert_true(as_measured > 330000000);
+    /* What the body changes is no part of what it is compared with. */
+    assert_int_equal(number(s->json, "replayed_ns"), as_measured);
     /* Theory: all stages as their mean, (10 + 10 + 15 + 10) / 4. */
     assert_int_equal(simulate(s, "{\"from\":{\"step\":2},\"balanced\":true}"), 200);
     assert_int_equal(number(s->json, "step_ns"), 33 * 11250000);

@@ -132,7 +132,7 @@ const summary = async (viewer, about) =>
 
 const LENGTH = /^([\d.]+ (?:ns|\u00b5s|ms|s)) from first op to last$/;
 
-async function pipeline({ page }, { cli, step, pipeline: number, used }) {
+async function pipeline({ page }, { cli, step, pipeline: number, used, own }) {
   const said = (await page.locator(".pl-what > p").innerText()).split(" \u00b7 ");
   const rows = await cli.rows("SELECT * FROM PipelineStep");
   const row = rows?.find((r) => r.step === step && r.pipeline === number);
@@ -158,19 +158,32 @@ async function pipeline({ page }, { cli, step, pipeline: number, used }) {
             unit: "%",
           },
         ]),
-    ...(used === undefined ? [] : await simulation({ page }, cli, used)),
+    ...(used === undefined ? [] : await simulation({ page }, cli, used, own)),
   ];
 }
 
-/** What stands beside the form of a simulation. */
-async function simulation({ page }, cli, used) {
+const lengthOf = ({ ops }) =>
+  Math.max(...ops.map((op) => op.end_ns)) - Math.min(...ops.map((op) => op.start_ns));
+
+/** What stands beside the form of a simulation. `own`: what the page used of the schedule that ran. */
+async function simulation({ page }, cli, used, own) {
   const file = await cli.simulated(used);
-  const begin = Math.min(...file.ops.map((op) => op.start_ns));
-  const step_ns = Math.max(...file.ops.map((op) => op.end_ns)) - begin;
+  const step_ns = lengthOf(file);
+  const replayed_ns = lengthOf(await cli.simulated(own));
   const busy_ns = file.ops.reduce((sum, op) => sum + op.end_ns - op.start_ns, 0);
   const said = await seen(page.locator(".sim-out dd > b")).allInnerTexts();
+  const beside = await seen(page.locator(".sim-compared")).innerText();
+  const against = /: (.+?) \((.+? %)\) (?:less|more) than .*, (.+?);/.exec(beside);
+  const by_ns = Math.abs(replayed_ns - step_ns);
   return [
     { what: "simulated step", text: said[0], value: step_ns, unit: "ns" },
+    ...(by_ns === 0
+      ? []
+      : [
+          { what: "between it and the replay", text: against?.[1], value: by_ns, unit: "ns" },
+          { what: "its share", text: against?.[2], value: (100 * by_ns) / replayed_ns, unit: "%" },
+          { what: "replayed step", text: against?.[3], value: replayed_ns, unit: "ns" },
+        ]),
     {
       what: "simulated bubble",
       text: said[1],

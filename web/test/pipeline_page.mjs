@@ -208,6 +208,10 @@ const point = async (page, row, ms, of = 330) => {
   );
   await settle(page);
   assert.match(await page.locator(".sim-out").innerText(), /−50\.0 %/);
+  assert.match(
+    await page.locator(".sim-compared").innerText(),
+    /^1f1b 165 ms: 165 ms \(50\.0 %\) less than .* replayed .*, 330 ms; measured 330 ms$/,
+  );
   assert.notEqual(await hash(page, "base"), before, "drawn at once");
   await page.waitForFunction(() => location.hash.includes("pp.sim-factors="));
   assert.match(await page.locator(".sim-out").innerText(), /first op of the step to its last/);

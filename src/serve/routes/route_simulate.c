@@ -218,6 +218,9 @@ static ps_code put_simulation_page(const ps_simulated_step *s, ps_buf *out, ps_e
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
     ps_json_key_int(&j, "step_ns", s->step_ns);
+    if (s->replayed_ns != PS_UNKNOWN_INT) {
+        ps_json_key_int(&j, "replayed_ns", s->replayed_ns);
+    }
     ps_json_key_numberf(&j, "bubble", "%.6f", s->bubble_percent / 100);
     ps_json_key_numberf(&j, "activations", "%.2f", s->activations);
     ps_json_line(&j, 0);

@@ -285,6 +285,8 @@ export interface SimulateAsk {
 
 export interface SimulateReply {
   step_ns: Ns;
+  /** The schedule that ran with the same medians; only with `from`. */
+  replayed_ns?: Ns;
   bubble: number;
   activations: number;
   chart: Packed;

@@ -39,6 +39,7 @@ import {
   type Drawn,
   type Simulated,
 } from "./pipeline_state";
+import { ranksIn } from "./ready_rank";
 import { clicked, goBack } from "./pipeline_travel";
 import { chartTexts, chartWords } from "./pipeline_words";
 import "../pipeline/chart.css";
@@ -97,7 +98,9 @@ export function PipelinePage() {
         </div>
         <Controls view={frame.view} cloud={withArrows && cloud} />
       </header>
-      {busy && now === null && <Loading what={t("pipeline.loading", ranks.get().length)} />}
+      {busy && now === null && (
+        <Loading what={t("pipeline.loading", ranksIn(ranks.get(), cluster.get()).length)} />
+      )}
       {!busy && now === null && error !== null && (
         <NoChart error={error} hasSimulation={drawn !== null} />
       )}
@@ -216,6 +219,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
     frame.legend.current?.replaceChildren(
       legend(
         drawn!.chart,
+        drawn!.against,
         made.view,
         chartWords(known!),
         chartTexts(sim?.under ?? "none", drawn?.isAlone),

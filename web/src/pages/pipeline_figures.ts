@@ -99,6 +99,30 @@ export const measuredOf = (view: View): { stepNs: number; bubble: number | null 
   bubble: bubbleShare(view.rows),
 });
 
+/** A simulated step beside what it is to be compared with, the schedule that ran out of the same simulator, and beside what was
+ * measured; "" for a simulation without a measurement. */
+export function comparedText({ reply, under }: Simulated, measuredNs: number | null): string {
+  const own = reply?.replayed_ns;
+  if (reply === null || own === undefined) {
+    return "";
+  }
+  const step = reply.step_ns;
+  const by = Math.abs(own - step);
+  const what = `${reply.used.schedule} ${duration(step)}`.trim();
+  const medians = under.startsWith("theory:") ? t("simulate.of-all") : "";
+  const said =
+    by === 0
+      ? t("simulate.as-long", what)
+      : t(
+          step < own ? "simulate.shorter" : "simulate.longer",
+          what,
+          duration(by),
+          percent(by / own),
+          duration(own) + medians,
+        );
+  return measuredNs === null ? said : t("simulate.and-measured", said, duration(measuredNs));
+}
+
 /** Schedule and how it is known, step, pipeline, length, bubble, and what lies below. */
 export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
   const { chart } = drawn;

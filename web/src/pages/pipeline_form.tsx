@@ -7,7 +7,7 @@ import { NumberField } from "../panels/number_field";
 import { makeView } from "../pipeline/rows";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { t, type Word } from "../words";
-import { measuredOf } from "./pipeline_figures";
+import { comparedText, measuredOf } from "./pipeline_figures";
 import {
   change,
   changeFactor,
@@ -349,10 +349,10 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
   }
   const { step_ns, bubble, activations } = sim.reply;
   const measuredBubble = measured?.bubble ?? null;
-  const gain =
-    measured === null || measured.stepNs === 0
-      ? null
-      : (step_ns - measured.stepNs) / measured.stepNs;
+  const { replayed_ns = 0 } = sim.reply;
+  const gain = replayed_ns === 0 ? null : (step_ns - replayed_ns) / replayed_ns;
+  const beside = comparedText(sim, measured?.stepNs ?? null);
+  const isOneOfSeveral = now !== null && chosen.step !== null && now.chart.steps.length > 1;
   return (
     <div class="sim-out" aria-live="polite" aria-busy={busy}>
       <p>{t(WHAT_LIES_BELOW[sim.under] ?? "simulate.of-theory", sim.reply.used.schedule)}</p>
@@ -368,9 +368,6 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
               </span>
             )}
           </dd>
-          {measured !== null && (
-            <dd class="quiet">{t("simulate.measured", duration(measured.stepNs))}</dd>
-          )}
         </div>
         <div>
           <dt>{t("simulate.bubble")}</dt>
@@ -398,7 +395,11 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
           </dd>
         </div>
       </dl>
-      {measured !== null && <p class="quiet">{t("simulate.both-times")}</p>}
+      {beside !== "" && <p class="sim-compared">{beside}</p>}
+      {beside !== "" && <p class="quiet">{t("simulate.both-times")}</p>}
+      {isOneOfSeveral && sim.under === "form" && (
+        <p class="quiet">{t("simulate.one-step", chosen.step!)}</p>
+      )}
       <Resets isChanged={isChanged} />
     </div>
   );

@@ -29,6 +29,10 @@ export function readyRank(key: string): Promise<Rank> {
   });
 }
 
+/** Those of one capture: what is of it reads no others. */
+export const ranksIn = (all: readonly Rank[], capture: number): Rank[] =>
+  all.filter((r) => r.cluster === capture);
+
 /** Whether what goes through ranks is worked out: when asked for where more than `most` of them are not read, and from then on. */
 export function useAsked(
   most: number,

@@ -19,7 +19,7 @@ import { WorkerMap } from "./whatif_map";
 import { causesOf, firstRow, stepsOf, tableOf, type Cause, type Tables } from "./whatif_model";
 import { Plan } from "./whatif_plan";
 import { Questions } from "./whatif_questions";
-import { useAsked } from "./ready_rank";
+import { ranksIn, useAsked } from "./ready_rank";
 import { NOTHING, part, question } from "./whatif_state";
 import "./whatif.css";
 
@@ -32,7 +32,7 @@ export function WhatIfPage() {
   const overrides = useAtom(job);
   const known = useAtom(session);
   const speaks = useAtom(language);
-  const { isAsked, unread, ask } = useAsked(MOST_UNASKED, useAtom(ranks));
+  const { isAsked, unread, ask } = useAsked(MOST_UNASKED, ranksIn(useAtom(ranks), of));
   useEffect(() => registerUrl(part), []);
   const params = { cluster: of, ...jobParams(), ...spoken() };
   const reply = useReply(

@@ -245,7 +245,15 @@ export class App {
     this.facts.textContent = facts.join(" \u00b7 ");
     this.view.setLabel(`${texts.chart}: ${facts.join(", ")}`);
     this.below.replaceChildren(
-      legend(this.data.chart, view, this.data, this.speech.texts, this.theme, this.data.shapes),
+      legend(
+        this.data.chart,
+        this.data.against,
+        view,
+        this.data,
+        this.speech.texts,
+        this.theme,
+        this.data.shapes,
+      ),
       el("p", { class: "hint" }, page.hint),
       el(
         "section",

@@ -28,8 +28,20 @@ export function lookText(words: Words, look: number): string {
 const waitClass = ({ hatches }: Shapes, cause: number): string =>
   `pp-wait pp-lines${hatches[cause]}`;
 
+/** What the numbers on blocks mean, of both charts where they do not agree: a simulation may have other microbatches and chunks. */
+export function numbersOf(chart: Chart, against: Chart | null, texts: Texts): string[] {
+  if (against === null || against.numbers === chart.numbers) {
+    return chart.numbers === "" ? [] : [chart.numbers];
+  }
+  return [
+    [texts.measured, chart.numbers],
+    [texts.theory, against.numbers],
+  ].flatMap(([name, note]) => (note === "" ? [] : [`${name}: ${note}`]));
+}
+
 export function legend(
   chart: Chart,
+  against: Chart | null,
   view: View,
   words: Words,
   texts: Texts,
@@ -61,8 +73,8 @@ export function legend(
   if (view.theoryShare !== null) {
     entry(el("i", { class: "pp-swatch pair" }), texts.legendPair);
   }
-  if (chart.numbers !== "") {
-    list.append(el("li", { class: "quiet" }, chart.numbers));
+  for (const note of numbersOf(chart, against, texts)) {
+    list.append(el("li", { class: "quiet" }, note));
   }
   return list;
 }
