@@ -276,6 +276,13 @@ static void steps_are_matched_by_their_order(void **state) {
     assert_int_equal(ps_table_cell(t, 0, column_of(t, "step base"))->u.i, 1);
     assert_int_equal(ps_table_cell(t, 0, column_of(t, "lost"))->u.i, 50);
     assert_int_equal(ps_table_cell(t, 0, column_of(t, "in computing"))->u.i, 60 - 20);
+    static const char *const PARTS[] = {"in computing", "not overlapped", "in free",
+                                        "before the first work", "after the last work"};
+    int64_t sum = 0;
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        sum += ps_table_cell(t, 0, column_of(t, PARTS[i]))->u.i;
+    }
+    assert_int_equal(sum, 50);
     assert_true(ps_table_cell(t, 1, column_of(t, "step new"))->is_null);
     assert_int_equal(ps_table_cell(t, 1, column_of(t, "base"))->u.i, 100);
     ps_result_fini(&out);

@@ -11,7 +11,9 @@ import {
   notesOf,
   pairsOf,
   ranksBeside,
+  apartBy,
   slowedRanks,
+  whoseWord,
   slicesOf,
   slowest,
   placesAt,
@@ -24,6 +26,7 @@ import {
   proposedRanks,
   proposedSteps,
   type Side,
+  ALL,
 } from "../src/pages/compare_sides";
 
 const table = (name: string, rows: Table["rows"]): Table => ({
@@ -163,17 +166,27 @@ void test("ranks beside one another: where each is, and what its step lost", () 
     ...both,
     rows: all.map(([stage, ns], rank) => [rank, stage, 9, 5, 4, ns, 0, 0]),
   });
-  assert.deepEqual(slowedRanks(both), { ranks: [1], stage: 1, lost: 40, others: 9 });
+  assert.deepEqual(slowedRanks(both), {
+    ranks: [1],
+    stage: 1,
+    lost: 40,
+    others: 9,
+    isOneOther: true,
+  });
   assert.deepEqual(slowedRanks(lost([0, 0], [2, 87], [2, 88], [1, 1])), {
     ranks: [2, 1], // both of the stage
     stage: 2,
     lost: 88,
     others: 0,
+    isOneOther: false,
   });
   assert.equal(slowedRanks(lost([0, 50], [1, 90], [1, 0]))?.stage, null);
   assert.equal(slowedRanks(lost([0, 4], [0, 4], [1, 4])), null, "all alike");
   assert.equal(slowedRanks(lost([0, 0], [1, 0])), null);
   assert.equal(slowedRanks(lost([0, 40], [1, null])), null, "what is not known is no 0");
+  const small = lost([0, 0], [1, 40]);
+  const long = { ...small, rows: small.rows.map((row) => row.map((v, i) => (i === 2 ? 4001 : v))) };
+  assert.equal(slowedRanks(long), null, "less than a hundredth of the step");
   assert.equal(slowedRanks(null), null);
   const ends = (preparing: number | null, after: number): Table => ({
     ...table("overview", [[1, 100 + after, 90, preparing, after]]),
@@ -263,6 +276,8 @@ void test("ranks of one capture are proposed: who computes longest, and who stan
   assert.deepEqual(proposedRanks(marks, all), { now: "1", base: "0", reason: "first" });
   assert.deepEqual(proposedRanks(null, [4, 2]), { now: "4", base: "2", reason: "first" });
   assert.equal(proposedRanks(staged, [3]), null);
+  assert.equal(proposedRanks(staged, [2, 3])?.reason, "other", "of one there is no median");
+  assert.equal(proposedRanks(staged, [0, 2, 3])?.reason, "other of stage");
 });
 
 void test("steps of the only rank are proposed: the longest, and the median of the others", () => {
@@ -313,4 +328,20 @@ test("slices below a name are of the chosen rank, else of the stage that lost mo
   assert.equal(placesAt("", stages, new Map()), null, "nobody knows the stages");
   assert.equal(placesAt("", { ...stages, rows: [[0, -4]] }, stageOf), null, "none lost any");
   assert.equal(placesAt("", undefined, stageOf), null);
+});
+
+void test("the tables say whose times they are", () => {
+  const side = (rank: string) => ({ cluster: 0, rank, step: "" });
+  const word = (now: string, base: string): string =>
+    whoseWord({ now: side(now), base: side(base) }).word;
+  assert.equal(word("", ALL), "compare.of-all");
+  assert.equal(word("3", "3"), "where.rank");
+  assert.equal(word("3", "4"), "compare.of-two");
+  assert.equal(word("3", ALL), "compare.of-one-now");
+  assert.equal(word("", "4"), "compare.of-one-base");
+});
+
+void test("rows of one name show what tells them apart", () => {
+  const rows = [["mm", "4,4"], ["add", "4"], ["mm", "8,8"]].map(([name, detail]) => ({ name, detail })); // prettier-ignore
+  assert.deepEqual(apartBy(rows), ["4,4", "", "8,8"]);
 });

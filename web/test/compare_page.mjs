@@ -74,7 +74,7 @@ const shot = async (page, name) => {
     line,
     new RegExp(`^A step takes ${(step.lost_ns / 1e6).toPrecision(3)} ms longer: `),
   );
-  const slower = page.locator("#page-compare .card", { hasText: "What got slower" });
+  const slower = page.locator("#page-compare .card", { hasText: "What takes longer" });
   const lost = [...tables.KernelCompare, ...tables.CommunicationCompare].filter(
     (r) => r.lost_ns > 0,
   );
@@ -88,6 +88,8 @@ const shot = async (page, name) => {
   assert.deepEqual(worst.slice(0, 2), ["1", "1"], "the slow stage first");
   await first.click();
   await page.waitForFunction(() => /cmp\.name=/.test(location.hash));
+  const named = page.locator("#page-compare h3", { hasText: /^Kernels · mean of all ranks/ });
+  await named.waitFor();
   for (const side of ["New", "Baseline"]) {
     const places = page.locator("#page-compare .card", { hasText: `${side}: ${lost[0].name}` });
     await places
@@ -115,7 +117,7 @@ const shot = async (page, name) => {
 
 {
   const page = await open();
-  const slower = page.locator("#page-compare .card", { hasText: "What got slower" });
+  const slower = page.locator("#page-compare .card", { hasText: "What takes longer" });
   await slower.locator(".grid-row", { hasText: "receive" }).first().click();
   const [row] = tables.CommunicationCompare.filter((r) => r.name === "receive");
   for (const [side, calls] of [
@@ -330,7 +332,7 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
   // Of one capture the rank that computes longest stands beside another one; on pages of one rank any does.
   await page.keyboard.press("Escape");
   await page
-    .locator("#page-compare", { hasText: /Rank 1 computes longest of all; rank 0/ })
+    .locator("#page-compare", { hasText: /Rank 1 computes longest; rank 0 is the other/ })
     .waitFor();
   await page.locator("#page-compare .verdict").waitFor();
   await page.locator("#tab-operator").click();

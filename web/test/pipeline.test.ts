@@ -27,6 +27,7 @@ import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
 import { comparedText, measuredOf } from "../src/pages/pipeline_figures";
 import { numbersOf } from "../src/pipeline/panels";
+import { choice as chosen, loaded, showPipelineOf, type Loaded } from "../src/pages/pipeline_state";
 import type { Simulated } from "../src/pages/pipeline_state";
 import { ranksIn } from "../src/pages/ready_rank";
 import type { Rank } from "../src/api/types";
@@ -1002,4 +1003,16 @@ test("what is of one capture waits for its ranks alone", () => {
     ranksIn(all, 0).map((r) => r.rank),
     [0, 1],
   );
+});
+
+test("a rank that is chosen elsewhere brings its pipeline", () => {
+  const chart = {
+    ...chartOf([]),
+    ranks: [0, 1].map((n) => ({ rank: n + 7, pipeline: n, stage: 0 })),
+  };
+  loaded.set({ chart, view: { step: 1, pipeline: 0 } } as unknown as Loaded);
+  chosen.set({ step: 2, pipeline: 0, byPhase: false });
+  showPipelineOf(8);
+  assert.deepEqual(chosen.get(), { step: 2, pipeline: 1, byPhase: false });
+  loaded.set(null);
 });

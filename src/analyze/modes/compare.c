@@ -157,7 +157,7 @@ static void give_overall(const side *now, const side *base, ps_result *out) {
 
 typedef struct step_row {
     int64_t order, step[2], ns[2],
-        lost[4]; /* [0] new, [1] base; what was lost in all and in parts */
+        lost[6]; /* [0] new, [1] base; what was lost in all and in parts, which make it up */
 } step_row;
 
 static const ps_column STEPS[] = {
@@ -170,6 +170,8 @@ static const ps_column STEPS[] = {
     NS("in computing", step_row, lost[1]),
     NS("not overlapped", step_row, lost[2]),
     NS("in free", step_row, lost[3]),
+    NS("before the first work", step_row, lost[4]),
+    NS("after the last work", step_row, lost[5]),
 };
 
 /* The mean over the ranks that have the step. */
@@ -178,7 +180,8 @@ static int64_t step_mean(const side *s, size_t row, size_t column) {
 }
 
 static void put_compare_step(ps_table *t, const side *now, const side *base, size_t row) {
-    static const size_t LOST[] = {PS_CT_TIME, PS_CT_COMPUTING, PS_CT_NOT_OVERLAPPED, PS_CT_FREE};
+    static const size_t LOST[] = {PS_CT_TIME, PS_CT_COMPUTING, PS_CT_NOT_OVERLAPPED,
+                                  PS_CT_FREE, PS_CT_BEFORE,    PS_CT_AFTER};
     const side *sides[] = {now, base};
     step_row out = {.order = (int64_t)row + 1};
     bool has_both = true;

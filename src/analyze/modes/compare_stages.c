@@ -101,18 +101,16 @@ static void say_stages(ps_lang lang, const stage_rows *rows, ps_stage_work work,
         ps_buf_addf(said, PS_SAY(lang, " and %zu more", "，另有 %zu 个阶段"), n - MOST_NAMED);
     }
     ps_ns_text others = ps_ns_text_of(others_ns >= 0 ? others_ns : -others_ns);
+    ps_buf_add_str(said, rows->n - n == 1
+                             ? PS_SAY(lang, "; the other ", "；另一阶段")
+                             : PS_SAY(lang, "; the median of the others ", "；其余阶段的中位数"));
     if (others_ns == 0) {
-        ps_buf_add_str(said, PS_SAY(lang, "; the median of the others lost nothing.",
-                                    "；其余阶段的中位数没有变慢。"));
-    } else if (others_ns > 0) {
-        ps_buf_addf(
-            said, PS_SAY(lang, "; the median of the others lost %s.", "；其余阶段的中位数慢 %s。"),
-            others.text);
+        ps_buf_add_str(said, PS_SAY(lang, "lost nothing.", "没有变慢。"));
     } else {
-        ps_buf_addf(
-            said,
-            PS_SAY(lang, "; the median of the others gained %s.", "；其余阶段的中位数快 %s。"),
-            others.text);
+        ps_buf_addf(said,
+                    others_ns > 0 ? PS_SAY(lang, "lost %s.", "慢 %s。")
+                                  : PS_SAY(lang, "gained %s.", "快 %s。"),
+                    others.text);
     }
 }
 

@@ -12,6 +12,7 @@ import { Segments } from "../panels/form";
 import { LocalTable } from "../panels/table";
 import { inBrackets, t } from "../words";
 import {
+  apartBy,
   baseDetailOf,
   detailOf,
   headlineOf,
@@ -26,6 +27,7 @@ import {
   slowest,
   stagesOf,
   stepsOf,
+  whoseWord,
 } from "./compare_model";
 import { Pairs, Places } from "./compare_places";
 import { SidePickers, useSides } from "./compare_pickers";
@@ -127,13 +129,16 @@ function Tables({ tables, sides }: TablesProps) {
   }, [tables]);
   const stages = tables.get("StageCompare");
   const { ranked, stageOf } = useRanked(sides);
-  const isOfRank = isOneRank(sides.now) || isOneRank(sides.base);
+  const { word, args } = whoseWord(sides);
+  const whose = t(word, ...args);
+  const isMixed = isOneRank(sides.now) !== isOneRank(sides.base);
   return (
     <>
       <Head overall={overall ?? null} />
       {notesOf(tables.get("CompareNotes")).map((note) => (
         <p key={note}>{note}</p>
       ))}
+      {isMixed && <p>{t("compare.mixed", whose)}</p>}
       <SlowedRanks beside={ranked} sides={sides} />
       <Pairs {...sides} />
       <div class="columns-wide">
@@ -142,7 +147,7 @@ function Tables({ tables, sides }: TablesProps) {
             <LocalTable table={overall} title={t("compare.overall")} maxRows={MOST_PARTS} />
           </div>
         )}
-        <Slower tables={tables} isOfRank={isOfRank} />
+        <Slower tables={tables} whose={whose} />
       </div>
       <div class="columns-when-wide">
         {stages !== undefined && stages.rows.length > 1 && (
@@ -180,7 +185,7 @@ function Tables({ tables, sides }: TablesProps) {
           <div class="card flush">
             <LocalTable
               table={tables.get(shown)!}
-              title={t(NAMED[shown].word)}
+              title={`${t(NAMED[shown].word)} \u00b7 ${whose}`}
               maxRows={12}
               sort={{ column: "lost", desc: true }}
               onRow={({ get }) =>
@@ -268,7 +273,13 @@ function SlowedRanks({ beside, sides }: { beside: Table | null; sides: Sides }) 
           "compare.slowed-rank",
           found.stage === null ? named : named + inBrackets(t("where.stage", found.stage)),
           duration(found.lost),
-          duration(found.others),
+          t(found.isOneOther ? "compare.the-other" : "compare.the-others"),
+          found.others === 0
+            ? t("compare.lost-nothing")
+            : t(
+                found.others > 0 ? "compare.lost" : "compare.gained",
+                duration(Math.abs(found.others)),
+              ),
         )}
       </span>
       <button
@@ -288,28 +299,32 @@ function SlowedRanks({ beside, sides }: { beside: Table | null; sides: Sides }) 
 }
 
 /** What lost most, a click away from both places. */
-function Slower({ tables, isOfRank }: { tables: ReadonlyMap<string, Table>; isOfRank: boolean }) {
+function Slower({ tables, whose }: { tables: ReadonlyMap<string, Table>; whose: string }) {
   const state = useAtom(comparing);
   const rows = useMemo(() => slowest(tables, MOST_SLOWER), [tables]);
+  const details = useMemo(() => apartBy(rows), [rows]);
+  const hasDetails = details.some((detail) => detail !== "");
+  const withDetails = <T,>(cells: T[]): T[] => cells.filter((_, i) => i !== 1 || hasDetails);
   const table: Table = {
     name: "slower",
     title: "",
     total: rows.length,
     offset: 0,
-    columns: [
+    columns: withDetails([
       ["name", "text", "", false],
+      ["shapes or group", "text", "", false],
       ["lost", "int", "ns", false],
       ["new", "int", "ns", false],
       ["base", "int", "ns", false],
       ["row", "int", "", false],
-    ],
-    rows: rows.map((r, i) => [r.name, r.lost, r.now, r.base, i]),
+    ]),
+    rows: rows.map((r, i) => withDetails([r.name, details[i], r.lost, r.now, r.base, i])),
   };
   return (
     <div class="card flush">
       <LocalTable
         table={table}
-        title={t(isOfRank ? "compare.slower-rank" : "compare.slower")}
+        title={`${t("compare.slower")} \u00b7 ${whose}`}
         maxRows={MOST_SLOWER}
         bars={{ lost: "--exposed" }}
         isMarked={(row) => {

@@ -2,7 +2,8 @@
 import type { Params } from "../api/client";
 import type { Cell, Rank, Table } from "../api/types";
 import { durations } from "../base/time";
-import { isOneStep, ranksOf, type Side } from "./compare_sides";
+import type { Word } from "../words";
+import { isOneRank, isOneStep, ranksOf, type Side, type Sides } from "./compare_sides";
 import { nsReader, reader } from "./data";
 
 /** Tables by name, those that `compare` has; `row`: what the server calls the class of slices that their rows count, null where
@@ -198,35 +199,45 @@ export interface Slowed {
   /** Of the first one, and the median of all others, ns. */
   lost: number;
   others: number;
+  isOneOther: boolean;
 }
 
-/** Ranks whose computing lost at least half of what the first one's did, where that is at least twice the median of the others;
- * null: none stands out. */
+/** Less than this share of a step is worth nobody's look. */
+const LEAST_SHARE = 0.01;
+
+/** Ranks whose computing lost at least half of what the first one's did, where that is at least twice the median of the others and matters to
+ * the step; null: none stands out. */
 export function slowedRanks(beside: Table | null): Slowed | null {
   if (beside === null) {
     return null;
   }
-  const [rank, stage, computing] = [
-    reader(beside, "rank"),
-    reader(beside, "stage"),
-    nsReader(beside, "in computing"),
-  ];
+  const [rank, stage] = [reader(beside, "rank"), reader(beside, "stage")];
+  const [computing, step] = [nsReader(beside, "in computing"), nsReader(beside, "new")];
   const all = beside.rows
     .flatMap((row) => {
       const lost = computing(row);
-      return lost === null ? [] : [{ rank: Number(rank(row)), stage: stage(row), lost }];
+      return lost === null
+        ? []
+        : [{ rank: Number(rank(row)), stage: stage(row), lost, step: step(row) ?? 0 }];
     })
     .sort((a, b) => b.lost - a.lost);
   const lost = all[0]?.lost ?? 0;
   const slowed = all.filter((r) => 2 * r.lost >= lost);
   const others = all.slice(slowed.length);
   const middle = others[others.length >> 1]?.lost;
-  if (lost <= 0 || middle === undefined || lost < 2 * middle) {
+  const matters = lost > 0 && lost >= LEAST_SHARE * all[0].step;
+  if (!matters || middle === undefined || lost < 2 * middle) {
     return null;
   }
   const place = slowed[0].stage;
   const isOne = typeof place === "number" && slowed.every((r) => r.stage === place);
-  return { ranks: slowed.map((r) => r.rank), stage: isOne ? place : null, lost, others: middle };
+  return {
+    ranks: slowed.map((r) => r.rank),
+    stage: isOne ? place : null,
+    lost,
+    others: middle,
+    isOneOther: others.length === 1,
+  };
 }
 
 /** The stage of each rank, of the view "overview"; of one stage there is none. */
@@ -239,6 +250,25 @@ export function stagesOf(overview: Table | null): ReadonlyMap<number, number> {
     typeof stage(row) === "number" ? [[Number(rank(row)), Number(stage(row))] as const] : [],
   );
   return new Set(places.map(([, own]) => own)).size > 1 ? new Map(places) : new Map();
+}
+
+/** Whose times the tables by name are, for their titles. */
+export function whoseWord({ now, base }: Sides): { word: Word; args: string[] } {
+  const one = [now, base].filter(isOneRank).map((side) => side.rank);
+  return one.length === 0
+    ? { word: "compare.of-all", args: [] }
+    : one.length === 2
+      ? one[0] === one[1]
+        ? { word: "where.rank", args: [one[0]] }
+        : { word: "compare.of-two", args: one }
+      : { word: isOneRank(now) ? "compare.of-one-now" : "compare.of-one-base", args: one };
+}
+
+/** What tells rows of one name apart: their shapes or group; "" where a name stands alone. */
+export function apartBy<T extends { name: string; detail: string }>(rows: readonly T[]): string[] {
+  const all = new Map<string, number>();
+  rows.forEach(({ name }) => all.set(name, (all.get(name) ?? 0) + 1));
+  return rows.map(({ name, detail }) => (all.get(name)! > 1 ? detail : ""));
 }
 
 /** Which ranks the slices below a name are of. */

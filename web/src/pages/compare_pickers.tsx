@@ -84,6 +84,8 @@ function choose({ now, base }: Sides): void {
 const REASONS = {
   stage: "compare.proposed-stage",
   computing: "compare.proposed-computing",
+  other: "compare.proposed-other",
+  "other of stage": "compare.proposed-other-stage",
   first: "compare.proposed-first",
 } as const;
 

@@ -17,7 +17,7 @@ import { pairsOf, slicesOf, type Named, type PlacesAt } from "./compare_model";
 import { isOneRank, isOneStep, ranksOf, type Side, type Sides } from "./compare_sides";
 import { compare, comparing } from "./compare_state";
 import { cluster } from "./job_state";
-import { under } from "./pipeline_state";
+import { showPipelineOf, under } from "./pipeline_state";
 import { readyRank } from "./ready_rank";
 
 interface PlacesProps {
@@ -57,14 +57,25 @@ export function Places({ table, name, details, sides, stages, of }: PlacesProps)
       : "rank" in of
         ? t("where.rank", of.rank)
         : t("where.stage", of.stage);
+  const titleOf = (side: number): string =>
+    [where, t(side === 0 ? "compare.places-new" : "compare.places-base", name)]
+      .filter((part) => part !== "")
+      .join(" \u00b7 ");
   // Numbers of both are read against one another: what came first of each says in which units.
   const [one, other] = halves.map(({ key }) => first[key]);
   const alike = useMemo(
     () => [one, other].filter((came): came is Table => came !== undefined),
     [one, other],
   );
-  // Its height is known once rows are there.
-  useEffect(() => at.current?.scrollIntoView({ block: "nearest" }), [alike]);
+  // Its height is known once rows are there. Another rank that is chosen later leaves the page where it is.
+  const isSeen = useRef(false);
+  const n = halves.filter(({ isAny }) => isAny).length;
+  useEffect(() => {
+    if (!isSeen.current) {
+      at.current?.scrollIntoView({ block: "nearest" });
+      isSeen.current = alike.length >= n;
+    }
+  }, [alike]);
   if (halves[0].params === null) {
     return <p class="quiet">{t("compare.no-places", name)}</p>;
   }
@@ -72,6 +83,7 @@ export function Places({ table, name, details, sides, stages, of }: PlacesProps)
     <div class="columns-wide" ref={at}>
       {halves.map(({ own, isAny, params, key }, i) => (
         <div class="card flush" key={i}>
+          {!isAny && <h3 class="card-note">{titleOf(i)}</h3>}
           <Unread own={own} />
           {isAny && (
             <DataTable
@@ -80,9 +92,7 @@ export function Places({ table, name, details, sides, stages, of }: PlacesProps)
               alike={alike}
               jump={TO_SLICE}
               onTable={(came) => setFirst((all) => ({ [key]: came, ...all }))}
-              title={[where, t(i === 0 ? "compare.places-new" : "compare.places-base", name)]
-                .filter((part) => part !== "")
-                .join(" \u00b7 ")}
+              title={titleOf(i)}
               maxRows={8}
               rankText={rankText}
               hidden={["name"]}
@@ -153,7 +163,12 @@ export function Pairs({ now, base }: Sides) {
         {t("compare.timelines")}
       </button>
       {now.cluster !== base.cluster && (
-        <button type="button" onClick={() => above(now.cluster, base.cluster)}>
+        <button
+          type="button"
+          onClick={() =>
+            above(now.cluster, base.cluster, isChosen || rank !== "" ? chosen.now.rank : null)
+          }
+        >
           {t("compare.pipelines")}
         </button>
       )}
@@ -161,10 +176,13 @@ export function Pairs({ now, base }: Sides) {
   );
 }
 
-/** The pipelines of both on the Pipeline page, on one clock. */
-function above(now: number, base: number): void {
+/** The pipelines of both on the Pipeline page, on one clock; `rank`: that of the rank which is chosen. */
+function above(now: number, base: number, rank: number | null): void {
   cluster.set(now);
   under.set(`beside:${base}`);
+  if (rank !== null) {
+    showPipelineOf(rank);
+  }
   tab.set("pipeline");
 }
 

@@ -56,7 +56,7 @@ export const stepIds = (known: readonly Rank[], cluster: number): number[] => {
 };
 
 /** Why two ranks of a capture are compared where nobody has chosen any. */
-export type Reason = "computing" | "stage" | "first";
+export type Reason = "computing" | "stage" | "other" | "other of stage" | "first";
 export interface Proposal {
   now: string;
   base: string;
@@ -87,9 +87,13 @@ export function proposedRanks(overview: Table | null, ranks: readonly number[]):
   return {
     now: String(slowest.rank),
     base: String(base.rank),
-    reason: beside.length > 0 ? "stage" : "computing",
+    reason: reasonOf(others.length, beside.length),
   };
 }
+
+/** Of one there is no median. */
+const reasonOf = (others: number, ofStage: number): Reason =>
+  others === 1 ? "other" : ofStage === 1 ? "other of stage" : ofStage > 1 ? "stage" : "computing";
 
 interface Computing {
   rank: number;

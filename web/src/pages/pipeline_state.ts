@@ -129,6 +129,8 @@ let wanted: {
   pipeline: string | undefined;
   by: string | undefined;
 } | null = null;
+/** The rank whose pipeline is wanted, until the chart is here. */
+let wantedRank: number | null = null;
 /** The same of the window, taken by the page when it has drawn the chart. */
 export const wantedWindow = new Atom<{ from: number; to: number } | null>(null);
 
@@ -181,7 +183,9 @@ function choiceFor(chart: Chart, view: Shown): Choice {
   const all = pipelinesOf(chart);
   const steps = chart.steps;
   const asked = wanted;
+  const ofRank = chart.ranks.find((r) => r.rank === wantedRank)?.pipeline;
   wanted = null;
+  wantedRank = null;
   const step = Number(asked?.step);
   const pipeline = Number(asked?.pipeline);
   return {
@@ -192,13 +196,24 @@ function choiceFor(chart: Chart, view: Shown): Choice {
           ? step
           : view.step,
     pipeline:
-      asked?.pipeline === "all"
+      ofRank ??
+      (asked?.pipeline === "all"
         ? null
         : asked?.pipeline !== undefined && all.includes(pipeline)
           ? pipeline
-          : view.pipeline,
+          : view.pipeline),
     byPhase: hasPhases(chart) && asked?.by !== "kind",
   };
+}
+
+/** Shows the pipeline that a rank is of: now, or with the chart that is on its way. */
+export function showPipelineOf(rank: number): void {
+  wantedRank = rank;
+  const now = loaded.get();
+  if (now !== null && !isLoading.get()) {
+    const { pipeline } = choiceFor(now.chart, now.view);
+    choice.update((c) => ({ ...c, pipeline }));
+  }
 }
 
 export function stepBy(by: number): void {
