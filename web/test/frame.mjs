@@ -273,6 +273,18 @@ async function ready(page) {
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog", { state: "detached" });
   await page.keyboard.press("Control+k");
+  await page.keyboard.type("align its start");
+  await page
+    .locator(".palette-item[aria-disabled=true]", { hasText: "base slice, then" })
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  await page.keyboard.press("2");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("Markers");
+  await page.keyboard.press("Enter");
+  await page.locator(".bottom-tabs [aria-selected=true]", { hasText: "Markers" }).waitFor();
+  await page.keyboard.press("Control+k");
   await page.keyboard.type("stream");
   await page.waitForFunction(() =>
     [...document.querySelectorAll(".palette-group")].some((g) => g.textContent === "lane"),

@@ -99,13 +99,15 @@ async function slicesSource(path, asked, about) {
   // Of several ranks times count from the begin of the first one.
   const first = asked.ranks?.split(",")[0];
   const origin = first === undefined ? ranks[0] : ranks.find((r) => r.key === first);
+  // And those of a rank that the page moved are later by that.
+  const moved = new Map((asked.moved ?? "").split(",").map((part) => part.split(":")));
   const out = [];
   for (const [key, own] of ids) {
     const rank = ranks.find((r) => r.key === key || r.label === key);
     const { origin_ns } = asked.rank === undefined ? origin : rank;
     const which = own.map((row) => row[at("slice")]).join();
     const rows = await cli.rows(
-      `SELECT id, name, kind, category, start_ns - ${origin_ns} AS start, dur_ns AS duration, self_ns AS self, step FROM slice
+      `SELECT id, name, kind, category, start_ns - ${origin_ns} + ${moved.get(rank.key) ?? 0} AS start, dur_ns AS duration, self_ns AS self, step FROM slice
         WHERE rank = ${rank.rank} AND id IN (${which})`,
     );
     const args = await cli.rows(

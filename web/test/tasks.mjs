@@ -334,6 +334,13 @@ const TASKS = {
     await v.page.getByLabel("Show in the timeline").click();
     await v.settle();
     assert.ok((await spanOf(v)) < 2e8, "the window is there again");
+    await v.press("Control+0");
+    await v.tab("Memory");
+    await v.press("Control+k");
+    await v.page.keyboard.type("first receive");
+    await v.page.locator(".palette-item[aria-selected=true]", { hasText: "region" }).waitFor();
+    await v.press("Enter");
+    await until(async () => ((await spanOf(v)) ?? Infinity) < 2e8, "its name leads there, too");
     const address = await v.page.evaluate(() => location.hash);
     assert.ok(!address.includes("token"));
     await v.page.reload();

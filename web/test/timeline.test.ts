@@ -30,7 +30,7 @@ import { Viewport, ZoomHistory } from "../src/base/viewport";
 import type { Marker } from "../src/model/timeline";
 import { markerNames } from "../src/timeline/draw_axis";
 import { alignTo, movedBetween, movedText, withOffset } from "../src/timeline/alignment";
-import { labelPlace, longTime, spanText, ticksOf } from "../src/timeline/axis";
+import { labelPlace, longTime, spanText, ticksBeside, ticksOf } from "../src/timeline/axis";
 import { LOOK_FREE, workingLanes } from "../src/model/working_lanes";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/model/boxes";
 import { CounterPainter, stackedOf, StackPainter } from "../src/timeline/counters";
@@ -1147,6 +1147,11 @@ test("the length of a box stands in the middle of what is in sight of it", () =>
   assert.deepEqual(labelPlace(view, 900, 5000, 50), { x0: 925, x1: 975 });
   assert.deepEqual(labelPlace(view, 0, 10, 50), { x0: 0, x1: 50 }, "not cut by the edge");
   assert.equal(labelPlace(view, 2000, 3000, 50), null);
+  const ticks = ticksBeside(view, labelPlace(view, 0, 500, 100), () => 30);
+  assert.ok(ticks.some(({ text }) => text !== ""));
+  for (const { x, text } of ticks.filter((tick) => tick.text !== "")) {
+    assert.ok(x + 34 < 200 || x > 300, `${text} at ${x} is covered`);
+  }
 });
 
 test("a box holds what it crosses; a closed row stands for all below it", () => {

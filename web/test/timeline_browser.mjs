@@ -179,6 +179,20 @@ await page.locator("dialog input").first().fill("here");
 await page.keyboard.press("Enter");
 await settle();
 assert.match((await state()).mark, /\/here/, "a double click names it");
+const strip = () =>
+  page.evaluate(() => {
+    const { width, height } = document.querySelector(".tl-minimap");
+    const picture = document.querySelector(".tl-minimap").getContext("2d");
+    return picture.getImageData(0, 0, width, height).data.join();
+  });
+const stripBefore = await strip();
+await page.mouse.dblclick(plot.x + 502, plot.y - 8);
+assert.equal(await page.locator("dialog h2").innerText(), "Marker");
+await page.locator("dialog .tl-swatches button").nth(5).click();
+await page.keyboard.press("Enter");
+await page.waitForSelector("dialog", { state: "detached" });
+assert.match((await state()).mark, /\/5\/here/, "Enter is done after a colour, too");
+assert.notEqual(await strip(), stripBefore, "and the strip on top has it");
 await press("Control+0");
 
 // --- lanes -------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import { isDark, look } from "../model/look";
 import { connection, loadAll, ranks, session, tab, TABS, type Tab } from "../model/session";
+import { BOTTOM_TABS, openPanel } from "../model/timeline";
 import { fail } from "../model/notices";
 import { CallsPage } from "../pages/calls";
 import { CommunicationPage } from "../pages/communication";
@@ -66,6 +67,15 @@ function registerCommands(): () => void {
       run: () => tab.set(name),
       isOff: () => !tabsShown(ranks.get().length, tab.get()).includes(name),
       needs: "palette.needs-captures" as const,
+    })),
+    ...BOTTOM_TABS.map((name) => ({
+      id: `frame.panel-${name}`,
+      word: `bottom.${name}` as const,
+      keys: [],
+      run: () => {
+        tab.set("timeline"); // which has the panel
+        openPanel(name);
+      },
     })),
     { id: "frame.look", word: "command.look", keys: ["Shift+D"], run: nextLook },
     {

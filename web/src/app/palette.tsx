@@ -12,7 +12,7 @@ import { commands, isOffered, refusalOf } from "../model/commands";
 import { Keys } from "./help";
 import { fits, parseSpan } from "./palette_model";
 import { openCaptureIds } from "./views";
-import { systemRank } from "../model/timeline";
+import { jumpToMarker, markerName, markers, systemRank } from "../model/timeline";
 
 interface Entry {
   id: string;
@@ -71,6 +71,15 @@ function viewEntries(): Entry[] {
     group: t("palette.view"),
     text: view.note === "" ? view.name : `${view.name}: ${view.note}`,
     run: () => openView(view),
+  }));
+}
+
+function markerEntries(): Entry[] {
+  return markers.get().map((m) => ({
+    id: `marker ${m.id}`,
+    group: t(m.to === null ? "palette.marker" : "palette.region"),
+    text: markerName(m),
+    run: () => jumpToMarker(m),
   }));
 }
 
@@ -162,7 +171,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const [lanesFound, setLanes] = useState<Entry[]>([]);
   const list = useRef<HTMLDivElement>(null);
-  const fixed = useMemo(() => [...commandEntries(), ...viewEntries(), ...rankEntries()], []);
+  const fixed = useMemo(
+    () => [...commandEntries(), ...viewEntries(), ...markerEntries(), ...rankEntries()],
+    [],
+  );
   useEffect(() => {
     laneEntries().then(setLanes, () => undefined); // without lanes it is still of use
   }, []);

@@ -6,6 +6,7 @@ import { Viewport, ZoomHistory } from "../base/viewport";
 import { outlineOf, outlineShift } from "./outlines";
 import { analysisSpan, goto, rankOf, ranks, shiftOf, show, tab } from "./session";
 import { lanesOf } from "./tree";
+import { t } from "../words";
 
 /** The one window; `windowChanged` tells of changes. */
 export const viewport = new Viewport();
@@ -188,9 +189,12 @@ export function clearMarkers(): void {
   editedMarker.set(null);
 }
 
-/** Shows a marker in the window. */
+/** What a marker or a region is called, also where it has no name. */
+export const markerName = (m: Marker): string =>
+  m.name !== "" ? m.name : t("markers.unnamed", m.id);
+
+/** Shows a marker in the timeline, from any page. */
 export function jumpToMarker(m: Marker): void {
-  moveWindow((view) =>
-    m.to === null ? view.reveal(m.from, m.from) : view.showWithRoom(m.from, m.to),
-  );
+  tab.set("timeline");
+  goto.set({ span: { from: m.from, to: m.to ?? m.from } });
 }

@@ -113,12 +113,6 @@ export function BottomPanel() {
           keys: ["q"],
           run: () => bottomOpen.update((now) => !now),
         },
-        ...BOTTOM_TABS.map((tab) => ({
-          id: `timeline.panel-${tab}`,
-          word: TABS[tab].word,
-          keys: [],
-          run: () => openPanel(tab),
-        })),
       ]),
     [],
   );

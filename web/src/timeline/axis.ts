@@ -37,6 +37,9 @@ export function ticksOf(fromNs: number, nsPerPx: number, width: number): Ticks {
   return { ticks, base: isFar ? longTime(baseNs) : "" };
 }
 
+/** From a tick to its text. */
+export const TICK_TEXT = 4;
+
 /** Where the length of a span is written on the axis, in the middle of what is in sight of it and not cut by an edge; null: it is
  * out of sight. */
 export function labelPlace(
@@ -53,6 +56,20 @@ export function labelPlace(
   const middle = (Math.max(0, left) + Math.min(view.width, right)) / 2;
   const x0 = Math.max(0, Math.min(view.width - room, middle - room / 2));
   return { x0, x1: x0 + room };
+}
+
+/** Ticks of the axis; a text that an edge would cut, or that the length of the box (`label`) covers, is "". */
+export function ticksBeside(
+  view: Viewport,
+  label: { x0: number; x1: number } | null,
+  widthOf: (text: string) => number,
+): { x: number; text: string }[] {
+  return ticksOf(view.from, view.nsPerPx, view.width).ticks.map(({ ns, text }) => {
+    const x = view.x(ns);
+    const end = x + TICK_TEXT + widthOf(text);
+    const isFree = label === null || end + TICK_TEXT < label.x0 || x > label.x1;
+    return { x, text: isFree && end <= view.width && x + TICK_TEXT >= 0 ? text : "" };
+  });
 }
 
 /** "12.345 678 901 s": all digits that a time of the view has, in groups. */

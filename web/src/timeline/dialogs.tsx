@@ -89,7 +89,10 @@ export function MarkerDialog() {
   }
   const close = (): void => editedMarker.set(null);
   return (
-    <Dialog title={t("timeline.marker-title")} onClose={close}>
+    <Dialog
+      title={t(marker.to === null ? "timeline.marker-title" : "timeline.region-title")}
+      onClose={close}
+    >
       <form
         class="tl-form"
         onSubmit={(e) => {
@@ -110,7 +113,17 @@ export function MarkerDialog() {
           {marker.to !== null &&
             ` \u2013 ${longTime(marker.to)} \u00b7 ${spanText(marker.to - marker.from)} \u00b7 ${exact(marker.to - marker.from)}`}
         </p>
-        <div class="tl-swatches" role="radiogroup" aria-label={t("markers.colour")}>
+        <div
+          class="tl-swatches"
+          role="radiogroup"
+          aria-label={t("markers.colour")}
+          onKeyDown={(e) => {
+            if (e.key === "Enter") {
+              e.preventDefault(); // as in the name: done; Space chooses
+              close();
+            }
+          }}
+        >
           {tints.map((tint, i) => (
             <button
               type="button"

@@ -7,7 +7,7 @@ import { markers, type Marker } from "../model/timeline";
 import { lanesOf, wantLanes } from "../model/tree";
 import type { Rank } from "../api/types";
 import { Viewport } from "../base/viewport";
-import { labelPlace, spanText, ticksOf } from "./axis";
+import { labelPlace, spanText, TICK_TEXT, ticksBeside, ticksOf } from "./axis";
 import { nameFor, type TextWidths } from "./labels";
 import { addCoverage } from "./paint";
 import { tintOf, type Palette } from "./palette";
@@ -58,19 +58,13 @@ function drawTicks(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palet
   ctx.fillStyle = palette.ink;
   ctx.fillText(middle, left + 8, 9);
   ctx.font = `11px ${FONT}`;
+  ctx.fillStyle = palette.line;
+  ticks.forEach(({ ns }) => ctx.fillRect(Math.round(view.x(ns)), 15, 1, AXIS_PX - 15));
   const label = drawBoxLength(ctx, view, palette);
-  for (const { ns, text } of ticks) {
-    const x = view.x(ns);
-    ctx.fillStyle = palette.line;
-    ctx.fillRect(Math.round(x), 15, 1, AXIS_PX - 15);
-    ctx.fillStyle = palette.quiet;
-    const wide = ctx.measureText(text).width;
-    const at = x + 4;
-    // In a line of their own below the span; a text that the edge would cut, or the length of the box, is left out.
-    const isFree = label === null || at + wide + 4 < label.x0 || x > label.x1;
-    if (isFree && at + wide <= view.width && at >= 0) {
-      ctx.fillText(text, at, 20);
-    }
+  ctx.fillStyle = palette.quiet;
+  // In a line of their own below the span.
+  for (const { x, text } of ticksBeside(view, label, (of) => ctx.measureText(of).width)) {
+    ctx.fillText(text, x + TICK_TEXT, 20);
   }
 }
 

@@ -3,12 +3,13 @@ import { context, el, FONT } from "../base/dom";
 import { blobOf } from "../model/exports";
 import { showInstants, labelWidth, markers, viewport } from "../model/timeline";
 import { box, selected, session } from "../model/session";
-import { labelPlace, spanText, ticksOf } from "./axis";
+import { labelPlace, spanText, TICK_TEXT, ticksBeside, ticksOf } from "./axis";
 import { AXIS_PX, MINIMAP_PX, STRIP_PX } from "./draw_axis";
 import { LABEL_FONT_PX } from "./draw_base";
 import type { Ref } from "../api/types";
 import { boxRects, flowsOnScreen, lookOf, rectsOf } from "./draw_over";
 import { svgPath } from "./flow_shape";
+import { shortened } from "./label_column";
 import { cutMiddle, nameOf } from "./labels";
 import { tintOf } from "./palette";
 import { HEADER_PX, type Item } from "../model/lanes";
@@ -44,6 +45,15 @@ interface Name {
   x: number;
   text: string;
   isStrong: boolean;
+  /** Pixels of the plot outside of which it is cut. */
+  clip: [top: number, bottom: number];
+}
+
+/** As the column of names has it. */
+function textOf(item: Item, x: number, timeline: Timeline): string {
+  const own = item.node < 0 || item.kind === "idle" ? nameOf(item) : shortened(item, timeline);
+  const room = labelWidth.get() - x - 8;
+  return cutMiddle(item.owner === "" ? own : `${item.owner}  ${own}`, room, timeline.widths);
 }
 
 /** Names that are on screen, with the middle of their rows. */
@@ -52,11 +62,20 @@ function names(timeline: Timeline): Name[] {
   for (const region of timeline.scene.regions) {
     const end = region.scroll + region.bottom - region.top;
     const clear = timeline.scene.clearTop(region);
+    const add = (item: Item, y: number, top: number): void => {
+      const x = 8 + item.depth * 12;
+      found.push({
+        item,
+        top: y,
+        x,
+        text: textOf(item, x, timeline),
+        isStrong: item.kind === "rank" || item.kind === "host",
+        clip: [top, region.bottom],
+      });
+    };
     const stuck = timeline.scene.stuck(region);
     if (stuck !== null) {
-      const top = region.top + stuck.top + HEADER_PX / 2;
-      const x = 8 + stuck.item.depth * 12;
-      found.push({ item: stuck.item, top, x, text: nameOf(stuck.item), isStrong: true });
+      add(stuck.item, region.top + stuck.top + HEADER_PX / 2, region.top);
     }
     for (
       let i = region.bottom > region.top ? timeline.scene.firstItem(region) : Infinity;
@@ -64,22 +83,9 @@ function names(timeline: Timeline): Name[] {
       i++
     ) {
       const item = region.items[i];
-      const top = region.top + item.y - region.scroll;
-      const x = 8 + item.depth * 12;
-      const y = top + Math.min(item.height, 28) / 2;
-      if (y >= clear && y < region.bottom && item.kind !== "hidden") {
-        const text = cutMiddle(
-          item.owner === "" ? nameOf(item) : `${item.owner}  ${nameOf(item)}`,
-          labelWidth.get() - x - 8,
-          timeline.widths,
-        );
-        found.push({
-          item,
-          top: y,
-          x,
-          text,
-          isStrong: item.kind === "rank" || item.kind === "host",
-        });
+      const y = region.top + item.y - region.scroll + Math.min(item.height, 28) / 2;
+      if (item.kind !== "hidden") {
+        add(item, y, clear);
       }
     }
   }
@@ -107,8 +113,14 @@ function asCanvas(timeline: Timeline): HTMLCanvasElement {
   ctx.font = `600 12px ${FONT}`;
   ctx.fillText(titleOf(), 8, TITLE_PX / 2);
   for (const name of names(timeline)) {
+    const [top, bottom] = name.clip;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(0, TOP_PX + top, left, bottom - top);
+    ctx.clip();
     ctx.font = `${name.isStrong ? "600 " : ""}${LABEL_FONT_PX}px ${FONT}`;
     ctx.fillText(name.text, name.x, TOP_PX + name.top);
+    ctx.restore();
   }
   ctx.fillStyle = palette.line;
   ctx.fillRect(left - 1, TITLE_PX, 1, canvas.height);
@@ -203,10 +215,7 @@ function asSvg(timeline: Timeline): string {
     ...overlay(timeline),
     "</g>",
     `<g fill="${palette.ink}">`,
-    ...names(timeline).map(
-      (n) =>
-        `<text x="${n.x}" y="${TOP_PX + n.top + 4}"${n.isStrong ? ' font-weight="600"' : ""}>${escape(n.text)}</text>`,
-    ),
+    ...names(timeline).map(nameSvg),
     "</g>",
     `<rect x="${left - 1}" y="${TITLE_PX}" width="1" height="${height - TITLE_PX}" fill="${palette.line}"/>`,
     "</svg>",
@@ -214,29 +223,51 @@ function asSvg(timeline: Timeline): string {
   return out.join("\n");
 }
 
-/** How long the box is. */
-function boxLength({ palette, widths }: Timeline): string {
+/** A name, in a window of its own where its region cuts it. */
+function nameSvg({ x, top, text, isStrong, clip }: Name): string {
+  const [from, to] = clip;
+  const reach = LABEL_FONT_PX / 2 + 1;
+  const isWhole = top - reach >= from && top + reach <= to;
+  if (top + reach <= from || top - reach >= to) {
+    return "";
+  }
+  const strong = isStrong ? ' font-weight="600"' : "";
+  return isWhole
+    ? `<text x="${x}" y="${TOP_PX + top + 4}"${strong}>${escape(text)}</text>`
+    : `<svg x="0" y="${TOP_PX + from}" width="${labelWidth.get()}" height="${to - from}"><text x="${x}" y="${top + 4 - from}"${strong}>${escape(text)}</text></svg>`;
+}
+
+/** How long the box is, and the place that it takes. */
+function boxLength({ palette, widths }: Timeline): [string, { x0: number; x1: number } | null] {
   const b = box.get();
   const text = b === null ? "" : spanText(b.to - b.from);
   const place = b === null ? null : labelPlace(viewport, b.from, b.to, widths.of(text) + 10);
   return place === null
-    ? ""
-    : `<rect x="${place.x0.toFixed(1)}" y="14" width="${(place.x1 - place.x0).toFixed(1)}" height="13" fill="${palette.accent}"/><text x="${(place.x0 + 5).toFixed(1)}" y="25" fill="${palette.page}">${escape(text)}</text>`;
+    ? ["", null]
+    : [
+        `<rect x="${place.x0.toFixed(1)}" y="14" width="${(place.x1 - place.x0).toFixed(1)}" height="13" fill="${palette.accent}"/><text x="${(place.x0 + 5).toFixed(1)}" y="25" fill="${palette.page}">${escape(text)}</text>`,
+        place,
+      ];
 }
 
 function axis(timeline: Timeline): string {
-  const { palette } = timeline;
-  const { ticks, base } = ticksOf(viewport.from, viewport.nsPerPx, viewport.width);
+  const { palette, widths } = timeline;
+  const { base } = ticksOf(viewport.from, viewport.nsPerPx, viewport.width);
   const n = (v: number): string => v.toFixed(1);
+  const [length, place] = boxLength(timeline);
+  const ticks = ticksBeside(viewport, place, (text) => widths.of(text)).filter(({ x }) => x >= 0);
   return [
     `<text x="${n(viewport.width / 2)}" y="13" text-anchor="middle" font-weight="600" fill="${palette.ink}">${escape(`${base === "" ? "" : `${base} \u00b7 `}${spanText(viewport.span)}`)}</text>`,
+    ...ticks.map(
+      ({ x }) => `<rect x="${n(x)}" y="18" width="1" height="10" fill="${palette.line}"/>`,
+    ),
+    length,
     ...ticks
-      .filter((tick) => viewport.x(tick.ns) >= 0)
-      .map((tick) => {
-        const x = viewport.x(tick.ns);
-        return `<rect x="${n(x)}" y="18" width="1" height="10" fill="${palette.line}"/><text x="${n(x + 4)}" y="26" fill="${palette.quiet}">${escape(tick.text)}</text>`;
-      }),
-    boxLength(timeline),
+      .filter(({ text }) => text !== "")
+      .map(
+        ({ x, text }) =>
+          `<text x="${n(x + TICK_TEXT)}" y="26" fill="${palette.quiet}">${escape(text)}</text>`,
+      ),
     `<rect y="${AXIS_PX - 1}" width="${viewport.width}" height="1" fill="${palette.line}"/>`,
   ].join("");
 }

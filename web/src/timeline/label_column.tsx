@@ -288,7 +288,7 @@ function namesOf(item: Item): string {
 }
 
 /** Names differ at their ends; of several that share a row the last says most. Widths are those of texts of 11 pixels. */
-function shortened(item: Item, timeline: Timeline): string {
+export function shortened(item: Item, timeline: Timeline): string {
   const { widths } = timeline;
   const beside = [item.owner, item.kind === "counter" ? scaleOf(item, timeline)[0] : ""]
     .filter((text) => text !== "")

@@ -130,9 +130,9 @@ export class Timeline {
     on([treeChanged, ranks, offsets, outlinesChanged, pipelineRows, pipelineShown, language], () =>
       this.relay(),
     );
-    on([windowChanged, showInstants, flowKinds, language], () => this.redraw());
+    on([windowChanged, showInstants, flowKinds, markers, language], () => this.redraw());
     on([marked, language], () => this.redrawLabels());
-    on([box, boxLocked, markers, baseSlice, analysisSpan, editedMarker], () => this.redrawOver());
+    on([box, boxLocked, baseSlice, analysisSpan, editedMarker], () => this.redrawOver());
     on([theme, isDark], () => {
       this.palette = makePalette(theme.get(), isDark.get());
       this.redraw();
