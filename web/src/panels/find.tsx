@@ -1,6 +1,7 @@
 /** Find: what the search found: names, lanes, and the list of all (T-29, T-30). */
 import type { Rank } from "../api/types";
 import { useAtom } from "../base/atom";
+import { grouped } from "../base/format";
 import { counts, foundIn, listParamsOf, mistake, query, search } from "../model/search";
 import { goto, offsets, rankOf, ranks } from "../model/session";
 import { laneName } from "../model/shown";
@@ -8,10 +9,10 @@ import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
 import { DataTable } from "./table";
 
-/** How many were found, and where not all ranks are here in how many of them. */
-export function foundText(n: number, all: readonly Rank[]): string {
+/** Where, as long as not all ranks are read: the table says how many. */
+function whereFound(all: readonly Rank[]): string {
   const nReady = all.filter((r) => r.state === "ready").length;
-  return nReady === all.length ? t("find.found", n) : t("find.found-in", n, nReady, all.length);
+  return nReady === all.length ? t("find.title") : t("find.title-read", nReady, all.length);
 }
 
 export function Find() {
@@ -55,7 +56,7 @@ export function Find() {
               >
                 <span class="swatch" style={{ background: `var(--tint${tint})` }} />
                 <span class="mono">{sliceWord(text)}</span>
-                <span class="quiet">{n}</span>
+                <span class="quiet">{grouped(String(n))}</span>
               </button>
             </li>
           ))}
@@ -70,7 +71,7 @@ export function Find() {
               onClick={() => foundIn.set(null)}
             >
               <span>{t("find.all")}</span>
-              <span class="quiet">{found.total}</span>
+              <span class="quiet">{grouped(String(found.total))}</span>
             </button>
           </li>
           {found.ranks.flatMap((r) =>
@@ -86,7 +87,7 @@ export function Find() {
                   }}
                 >
                   <span>{`${rankWord(rankOf(r.rank)?.label ?? r.rank)} \u203a ${laneName(r.rank, number)}`}</span>
-                  <span class="quiet">{n}</span>
+                  <span class="quiet">{grouped(String(n))}</span>
                 </button>
               </li>
             )),
@@ -96,7 +97,7 @@ export function Find() {
       <DataTable
         path="search/table"
         params={params}
-        title={foundText(found.total, all)}
+        title={whereFound(all)}
         name="found"
         urlKey="found"
       />

@@ -25,6 +25,14 @@ export interface TableHeadProps {
   onWidth: (column: Column, width: number | null) => void;
 }
 
+/** What may be typed below a column. */
+const filterHint = ({ isNumber, shown }: Column): string =>
+  !isNumber
+    ? t("table.filter-text")
+    : shown.unit === ""
+      ? t("table.filter-count")
+      : t("table.filter-number", shown.unit);
+
 export function TableHead(p: TableHeadProps) {
   return (
     <div class="grid-top">
@@ -147,7 +155,7 @@ function Filter({
       class={isWrong ? "wrong" : ""}
       aria-label={t("table.filter-of", word)}
       aria-invalid={isWrong}
-      title={column.isNumber ? t("table.filter-number", column.shown.unit) : t("table.filter-text")}
+      title={filterHint(column)}
       placeholder={column.isNumber ? "a..b, >a" : "…"}
       spellcheck={false}
       value={typed.text}

@@ -1,6 +1,7 @@
 /** Widths of columns, and scrolling through more rows than a browser has pixels for. */
 import { context, FONT } from "../base/dom";
 import type { Cell } from "../api/types";
+import { restAfter } from "../base/format";
 import { indentOf, type Column } from "./table_model";
 
 export const ROW_PX = 24;
@@ -42,6 +43,10 @@ export const isLongName = (text: string): boolean =>
 const tailRoom = (text: string): number =>
   isLongName(text) ? Math.max(0, widthOf("0".repeat(TAIL_CH)) - widthOf(text.slice(-TAIL))) : 0;
 
+/** A number as wide as it is shown: with the room of digits that others have behind their point, and each digit as wide as the widest. */
+const digitsOf = (shown: string, column: Column): string =>
+  (shown + restAfter(shown, column.shown)).replace(/\d/g, "0");
+
 /** What each column needs, by name. `level`: the place of the column that says how deep a row is, where they are a tree. */
 export function measure(
   columns: Column[],
@@ -63,7 +68,9 @@ export function measure(
         head,
         ...sample.map((row) => {
           const shown = text(row, column);
-          return beside(row, column) + widthOf(shown.slice(0, 80)) + tailRoom(shown);
+          return column.isNumber
+            ? widthOf(digitsOf(shown, column))
+            : beside(row, column) + widthOf(shown.slice(0, 80)) + tailRoom(shown);
         }),
       );
       const limit = column.isNumber ? 240 : MOST_TEXT + (column === label ? MOST_INDENT : 0);

@@ -45,7 +45,10 @@ export function GridRow(p: GridRowProps) {
       aria-expanded={branch?.row.hasChildren === true ? branch.isOpen : undefined}
       style={{ gridTemplateColumns: p.template, transform: `translateY(${p.top}px)` }}
       onClick={(e) => getSelection()?.isCollapsed !== false && p.onClick(e.shiftKey)}
-      onDblClick={p.onOpen}
+      onDblClick={() => {
+        getSelection()?.removeAllRanges(); // browsers select the word
+        p.onOpen();
+      }}
       onPointerEnter={() => row !== null && options.onHover?.(row)}
     >
       {p.hasLead && <Lead canJump={row !== null && canJump(row, options)} onOpen={p.onOpen} />}
