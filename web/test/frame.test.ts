@@ -61,6 +61,7 @@ import {
   type Query,
   type Column,
 } from "../src/panels/table_model";
+import { extremesOf } from "../src/panels/table_columns";
 import { fit, isLongName } from "../src/panels/table_layout";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import {
@@ -661,6 +662,18 @@ test("keys: pages may use the same, a page and the frame may not", () => {
   assert.equal(keyOf(event("Z", { shiftKey: true })), "Shift+z");
   assert.equal(keyOf(event("?", { shiftKey: true })), "?");
   assert.equal(keyOf(event("0", { metaKey: true })), "Ctrl+0");
+});
+
+test("a column is measured by its largest and its smallest number, wherever these stand", () => {
+  const of: Table = {
+    name: "slices",
+    title: "",
+    columns: [["start", "int", "ns", false]],
+    total: 4,
+    offset: 0,
+    rows: [[1], [1002750360], [-7], [null]],
+  };
+  assert.deepEqual(extremesOf(of.rows, columnsOf(of)), [[-7], [1002750360]]);
 });
 
 test("columns whose names do not say it have a hint, in both languages", () => {

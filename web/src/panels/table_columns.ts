@@ -1,5 +1,6 @@
 /** Which columns are shown, and how wide. What a user did to them is remembered by the table's name, for as long as the page lives. */
 import { useMemo } from "preact/hooks";
+import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
 import { cellWord, columnWord, rankWord, sliceWord } from "../words";
@@ -55,6 +56,24 @@ const endsOf = <T>(rows: T[]): T[] =>
     ? rows
     : [...rows.slice(0, MEASURED_ROWS), ...rows.slice(-MEASURED_ROWS)];
 
+/** The rows with the largest and the smallest number of each column: none is wider. */
+export function extremesOf(rows: Cell[][], columns: readonly Column[]): Cell[][] {
+  const found = new Set<Cell[]>();
+  for (const { index, isNumber } of columns) {
+    let least: Cell[] | null = null;
+    let most: Cell[] | null = null;
+    for (const row of isNumber ? rows : []) {
+      const cell = row[index];
+      if (typeof cell === "number") {
+        least = least === null || cell < (least[index] as number) ? row : least;
+        most = most === null || cell > (most[index] as number) ? row : most;
+      }
+    }
+    [least, most].forEach((row) => row !== null && found.add(row));
+  }
+  return [...found];
+}
+
 interface Remembered {
   hidden: string[] | null;
   widths: Record<string, number>;
@@ -97,12 +116,12 @@ export function useColumns(
     () =>
       measure(
         rows.columns,
-        endsOf(rows.loaded()),
+        [...endsOf(rows.loaded()), ...extremesOf(rows.loaded(), rows.columns)],
         (column) => headOf(column, options),
         (cells, column) => cellText(rowOf(cells, rows.columns), column, options),
         rows.table === null || options.isPlain === true ? -1 : levelColumn(rows.table),
       ),
-    [rows.columns, rows.nChunks],
+    [rows.columns, rows.table], // another order has other rows, in as many pages
   );
   const canJump = options.jump?.isThere ?? rows.columns.some((c) => c.name === "slice");
   const lead = canJump ? LEAD_PX : 0;

@@ -465,10 +465,6 @@ export class Rows {
     return this.chunks.get(Math.floor(i / CHUNK))?.[i % CHUNK];
   }
 
-  get nChunks(): number {
-    return this.chunks.size;
-  }
-
   /** Those that are here, in order. */
   loaded(): Cell[][] {
     return [...this.chunks.keys()]

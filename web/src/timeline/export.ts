@@ -51,7 +51,8 @@ interface Name {
 
 /** As the column of names has it. */
 function textOf(item: Item, x: number, timeline: Timeline): string {
-  const own = item.node < 0 || item.kind === "idle" ? nameOf(item) : shortened(item, timeline);
+  const isLane = item.node >= 0 && ["group", "lane", "counter"].includes(item.kind);
+  const own = isLane ? shortened(item, timeline) : nameOf(item);
   const room = labelWidth.get() - x - 8;
   return cutMiddle(item.owner === "" ? own : `${item.owner}  ${own}`, room, timeline.widths);
 }
