@@ -284,7 +284,7 @@ static const struct {
     {"operator_cores", 1, -409},
     {"communication_names", 12, -409},
     {"communication_types", 6, -409},
-    {"operator_details", 108, -409},
+    {"operator_details", 72, -409},
     {"communication_operators", 30, -409},
     {"memory_curve", -409, -409},
     {"memory_operators", -409, -409},

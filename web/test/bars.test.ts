@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isTop } from "../src/pages/operator";
-import { thinned, type Bar } from "../src/panels/chart_bars";
+import { thinned, ticksUpTo, type Bar } from "../src/panels/chart_bars";
 
 const bar = (label: string, value: number, isMarked = false): Bar => ({
   label,
@@ -33,4 +33,10 @@ test("how many operators are shown is any number, or all", () => {
     ["all", "1", "37", "0", "-3", "2.5", "", undefined].map((text) => isTop(text)),
     [true, true, true, false, false, false, false, false],
   );
+});
+
+test("an axis of bars has three ticks at least", () => {
+  assert.deepEqual(ticksUpTo(820, 4), [0, 200, 400, 600, 800]);
+  assert.ok([1, 3, 7.9, 820, 1999, 5001].every((most) => ticksUpTo(most, 2).length >= 3));
+  assert.deepEqual(ticksUpTo(0, 4), [0]);
 });

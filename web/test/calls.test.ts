@@ -11,6 +11,7 @@ import {
   modulesOf,
   modulesOfWhat,
   modulesPart,
+  orderedBy,
   scopeElsewhere,
   scopesFor,
   scopeWord,
@@ -237,4 +238,14 @@ test("a box is offered for the ranks whose lanes it crosses, and for no other", 
     scopeElsewhere("box", rank("0")),
     "For rank 0, the box in the timeline does not apply: these are the calls of the whole capture.",
   );
+});
+
+test("below a caller those stand first that take most of the time that is looked at", () => {
+  const name = (time: "host" | "device"): unknown[] =>
+    orderedBy(table, nodes, time).rows.map((row) => row[3]);
+  assert.deepEqual(name("host"), ["(all)", "a", "b", "k", "c", "d", "aa"]);
+  const turned = { ...table, rows: table.rows.map((row) => (row.map((cell, i) => (i === 5 && row[3] === "d" ? 700 : cell)))) }; // prettier-ignore
+  const byHost = orderedBy(turned, callsOf(turned), "host").rows.map((row) => row[3]);
+  assert.deepEqual(byHost, ["(all)", "d", "a", "b", "k", "c", "aa"]);
+  assert.deepEqual(name("device"), ["(all)", "a", "b", "k", "c", "d", "aa"]);
 });

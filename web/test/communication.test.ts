@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Table } from "../src/api/types";
 import {
   groupOfRanks,
+  groupsOf,
   linksOf,
   ofRanks,
   ofType,
@@ -238,4 +239,17 @@ test("of very many options those with all words of what is typed are offered, th
     offered(three, "SEND", 9).map(([name]) => name),
     ["send", "all of type send", "hcom_send__1"],
   );
+});
+
+test("groups stand in the order in which people count: by name, then by their first rank", () => {
+  const mapping = tableOf(
+    ["group name", "rank set", "pg name", "type"],
+    [
+      ["x1", "(10,11)", "tp", ""],
+      ["x2", "(2,3)", "tp", ""],
+      ["x3", "(0,8)", "dp", ""],
+    ],
+  );
+  const names = groupsOf(mapping, ["x1", "x2", "x3"]).map((g) => g.text);
+  assert.deepEqual(names, ["dp (0,8)", "tp (2,3)", "tp (10,11)"]);
 });

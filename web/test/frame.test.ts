@@ -458,6 +458,11 @@ test("numbers that are read against one another have one unit", () => {
   );
   assert.deepEqual(units(["step time", "gain"], [12e9, 20e6]), ["s", "s"], "one is too wide in ms");
   assert.deepEqual(
+    units(["host total", "host self", "device total", "device self"], [2.5e9, 30e6, 7e6, 90e3]),
+    ["ms", "ms", "µs", "µs"],
+    "of a call total and self",
+  );
+  assert.deepEqual(
     units(["total", "total base", "total difference", "mean"], [5e9, 4e9, 9e3, 2e3]),
     ["s", "s", "s", "µs"],
   );
@@ -479,6 +484,20 @@ test("numbers that are read against one another have one unit", () => {
     ["ms", "ms", "ms"],
     "of tables that stand side by side",
   );
+});
+
+test("a number of one side of a comparison and the same of the other have as many decimals", () => {
+  const decimals = (names: string[], ...rows: Cell[][]): (number | null)[] =>
+    columnsOf({
+      ...table,
+      columns: names.map((name): Table["columns"][0] => [name, "int", "ns", false]),
+      rows,
+    }).map((c) => c.shown.decimals);
+  const [now, base] = decimals(["new", "base", "lost"], [480.46e6, 481e6, -0.8e6], [479.7e6, 601e6, 0.6e6]); // prettier-ignore
+  assert.equal(now, base);
+  assert.notEqual(decimals(["new"], [480.46e6], [479.7e6])[0], decimals(["base"], [481e6], [601e6])[0]); // prettier-ignore
+  const beside = decimals(["total", "total base"], [480.46e6, 481e6], [479.7e6, 601e6]);
+  assert.equal(beside[0], beside[1]);
 });
 
 test("sizes of a table have one unit where all are legible in it", () => {

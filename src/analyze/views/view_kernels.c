@@ -1,4 +1,4 @@
-/* kernel_details, operator_details: every kernel and communication operator as a row, with every figure that the profiler
+/* kernel_details: every kernel and communication operator as a row, operator_details: every kernel, with every figure that the profiler
  * measured of it. Rows are made when they are read; kept are the slice and how long the device had waited before it. */
 #include <stdio.h>
 #include <string.h>
@@ -172,7 +172,7 @@ static int64_t wait_before(device_end *ends, size_t *n, int64_t device, int64_t 
     return wait > 0 ? wait : 0;
 }
 
-static bool list_rows(details *d, const ps_view_input *in) {
+static bool list_rows(details *d, const ps_view_input *in, bool with_communication) {
     ps_slice_kind communication = ps_communication_kind(d->s);
     device_end ends[MAX_DEVICES];
     size_t n_ends = 0;
@@ -185,7 +185,7 @@ static bool list_rows(details *d, const ps_view_input *in) {
         int64_t start = d->s->start_ns[i];
         int64_t wait = wait_before(ends, &n_ends, d->tracks[d->s->track[i]].device, start,
                                    start + d->s->dur_ns[i]);
-        if (!ps_view_touches(in, start, d->s->dur_ns[i])) {
+        if (!ps_view_touches(in, start, d->s->dur_ns[i]) || (!is_kernel && !with_communication)) {
             continue;
         }
         ok = ps_grow(&d->rows, &d->cap, d->n + 1, UINT32_MAX, sizeof *d->rows) &&
@@ -216,7 +216,8 @@ static ps_table *to_table(details *d, const ps_view *view, ps_err *err) {
     return t;
 }
 
-static ps_table *make_details(const ps_view_input *in, const ps_view *view, ps_err *err) {
+static ps_table *make_details(const ps_view_input *in, const ps_view *view, bool with_communication,
+                              ps_err *err) {
     details *d = ps_calloc(1, sizeof *d);
     size_t n_tracks = 0;
     bool ok = d != NULL;
@@ -225,7 +226,8 @@ static ps_table *make_details(const ps_view_input *in, const ps_view *view, ps_e
         d->s = ps_trace_slices(in->trace);
         d->tracks = ps_trace_tracks(in->trace, &n_tracks);
         ok = ps_kernel_source_init(&d->kernels, in->links);
-        ok = ps_pmu_init(&d->pmu, &d->kernels.keys, in->trace) && ok && list_rows(d, in);
+        ok = ps_pmu_init(&d->pmu, &d->kernels.keys, in->trace) && ok &&
+             list_rows(d, in, with_communication);
     }
     if (!ok || d->n == 0) {
         free_details(d);
@@ -237,10 +239,10 @@ static ps_table *make_details(const ps_view_input *in, const ps_view *view, ps_e
 }
 
 static ps_table *make_kernel_details(const ps_view_input *in, ps_err *err) {
-    return make_details(in, &ps_view_kernel_details, err);
+    return make_details(in, &ps_view_kernel_details, true, err);
 }
 static ps_table *make_operator_details(const ps_view_input *in, ps_err *err) {
-    return make_details(in, &ps_view_operator_details, err);
+    return make_details(in, &ps_view_operator_details, false, err);
 }
 
 const ps_view ps_view_kernel_details = {.name = "kernel_details",

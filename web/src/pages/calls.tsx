@@ -33,6 +33,7 @@ import {
   scopeElsewhere,
   scopesFor,
   scopeWord,
+  orderedBy,
   spokenTable,
 } from "./calls_model";
 import { Modules } from "./calls_modules";
@@ -229,7 +230,10 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
   const found = useMemo(() => foundIn(nodes, state.find), [nodes, state.find]);
   const focus = placeOf(nodes, state.focus);
   const chosen = placeOf(nodes, state.chosen);
-  const shown = useMemo(() => spokenTable(table, nodes), [table, nodes, language.get()]);
+  const shown = useMemo(
+    () => orderedBy(spokenTable(table, nodes), nodes, time),
+    [table, nodes, time, language.get()],
+  );
   const choose = (node: number): void => lookAt({ chosen: nodes[node].id });
   /** From beside the picture: it goes to where the node is seen. */
   const goTo = (node: number): void =>

@@ -185,6 +185,21 @@ export function modulesPart(scope: Scope, rank: Rank | null, tree: Params): Para
   return { from_ns: at(tree.from), to_ns: at(tree.to) };
 }
 
+/** The rows with those first, below one caller, that take most of that time; what stands for all others stays last. */
+export function orderedBy(table: Table, nodes: readonly CallNode[], time: Time): Table {
+  const rows: Cell[][] = [];
+  const order = (a: number, b: number): number =>
+    Number(nodes[a].kind === "others") - Number(nodes[b].kind === "others") ||
+    nodes[b].total[time] - nodes[a].total[time] ||
+    a - b;
+  const take = (place: number): void => {
+    rows.push(table.rows[place]);
+    [...nodes[place].children].sort(order).forEach(take);
+  };
+  nodes.forEach((node, place) => node.parent < 0 && take(place));
+  return { ...table, rows };
+}
+
 /** As people read it: the names that the program made are said in the language of the page, and what has no slices of its own
  * (all of them, a module, a pass) has no number of them. */
 export function spokenTable(table: Table, nodes: readonly CallNode[]): Table {

@@ -231,6 +231,9 @@ export interface GroupName {
 }
 
 /** Communicators as people name them: what they are for and their ranks. */
+/* By name, then by the first rank. */
+const asCounted = new Intl.Collator("en", { numeric: true }).compare;
+
 export function groupsOf(mapping: Table | null, used: string[]): GroupName[] {
   const by = new Map<string, GroupName>();
   if (mapping !== null) {
@@ -248,7 +251,9 @@ export function groupsOf(mapping: Table | null, used: string[]): GroupName[] {
       });
     }
   }
-  return used.map((name) => by.get(name) ?? { name, text: name, isP2p: false });
+  return used
+    .map((name) => by.get(name) ?? { name, text: name, isP2p: false })
+    .sort((a, b) => asCounted(a.text, b.text));
 }
 
 /** The communicator of exactly these ranks; of several the one for data rather than for single sends. */

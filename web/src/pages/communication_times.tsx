@@ -5,8 +5,9 @@ import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { rankOf, ranks } from "../model/session";
 import { SpanRows, StackedBars, type Spans } from "../panels/chart";
+import type { Series } from "../panels/chart_bars";
 import type { ViewerTheme } from "../base/theme";
-import { useColours } from "../panels/drawing";
+import { Legend, useColours } from "../panels/drawing";
 import { Empty } from "../panels/empty";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { rankWord, t } from "../words";
@@ -56,7 +57,7 @@ export function Durations({ all, bandwidth, base, choice, groups, wanted }: Dura
     <>
       {isCollective && <Slow times={times} />}
       <OnAxis all={all} choice={choice} rank={rank} wanted={wanted} />
-      <div class={base === null ? "columns-when-wide" : ""}>
+      <div class={base === null ? "columns-when-wide" : "columns-when-wide always-one"}>
         <TimeBars times={times} rank={rank} choose={setRank} />
         <div class="card flush">
           <TimesOfRanks all={all} times={times} {...{ choice, base, rank }} choose={setRank} />
@@ -154,6 +155,10 @@ function Slow({ times }: { times: RankTime[] }) {
   );
 }
 
+/** Of more types nobody finds one in a legend: the tip says which it is. */
+const MOST_IN_LEGEND = 8;
+const NONE_OFF: ReadonlySet<number> = new Set();
+
 interface OnAxisProps {
   all: Times;
   choice: Choice;
@@ -166,7 +171,7 @@ function OnAxis({ all, choice, rank, wanted }: OnAxisProps) {
   const ops = useMemo(() => opsOf(all, choice), [all, choice.step, choice.group, choice.op]);
   const [aligned, setAligned] = useState<Op | null>(null);
   const marked = useMemo(() => ops.indexOf(rowOf(all, ops, wanted)), [ops, wanted]);
-  const { spans, rowRanks, from, to } = useMemo(
+  const { spans, types, rowRanks, from, to } = useMemo(
     () => spansOf(all, ops, { aligned, marked, align: setAligned }, colours),
     [ops, colours, marked, aligned],
   );
@@ -188,6 +193,7 @@ function OnAxis({ all, choice, rank, wanted }: OnAxisProps) {
         )}
       </div>
       <SpanRows title={t("comm.axis")} rows={names} spans={spans} from={from} to={to} />
+      {types.length <= MOST_IN_LEGEND && <Legend series={types} off={NONE_OFF} />}
     </section>
   );
 }
@@ -205,7 +211,7 @@ function spansOf(
   ops: readonly number[],
   { aligned, marked, align }: OnAxisNow,
   colours: ViewerTheme,
-): { spans: Spans; rowRanks: number[]; from: number; to: number } {
+): { spans: Spans; types: Series[]; rowRanks: number[]; from: number; to: number } {
   const moved = aligned === null ? null : endsTogether(all, ops, aligned);
   const rowRanks: number[] = [];
   const [row, start, end] = [0, 1, 2].map(() => new Float64Array(ops.length));
@@ -233,7 +239,8 @@ function spansOf(
     linesOf: (i) => linesOf(all, ops[i]),
     act: (i, e) => (e.shiftKey ? align(opOf(all, ops[i])) : void find(all, ops[i])),
   };
-  return { spans, rowRanks, from, to };
+  const types = [...tints].map(([name, colour]) => ({ name, colour }));
+  return { spans, types, rowRanks, from, to };
 }
 
 const opOf = ({ steps, groups, ops }: Times, row: number): Op => ({

@@ -42,7 +42,7 @@ import {
 } from "./compare_sides";
 import { compare, comparing, part } from "./compare_state";
 import { useReply, wholeTable } from "./data";
-import { useAsked } from "./ready_rank";
+import { ranksIn, useAsked } from "./ready_rank";
 
 const MOST_SLOWER = 10;
 const MOST_PARTS = 18;
@@ -226,7 +226,10 @@ function useRanked(sides: Sides): { ranked: Table | null; stageOf: ReadonlyMap<n
         ),
       ),
     );
-  const isAsked = isWhole || known.length <= MOST_UNASKED;
+  const isFew = [sides.now, sides.base].every(
+    ({ cluster }) => ranksIn(known, cluster).length <= MOST_UNASKED,
+  );
+  const isAsked = isWhole || isFew;
   const reply = useReply(JSON.stringify(sides), isAsked ? ask : null);
   return useMemo(() => {
     const [now, base] = reply.data ?? [null, null];

@@ -3,14 +3,15 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import { duration, signed } from "../base/time";
-import { ranks } from "../model/session";
+import { firstCapture } from "../model/captures";
+import { ranks, session } from "../model/session";
 import { Failed, Loading } from "../panels/empty";
 import { DataTable } from "../panels/table";
 import { inBrackets, language, spoken, t } from "../words";
 import { MOST_UNASKED, nsReader, reader, useReply, wholeTable } from "./data";
 import { Evidence } from "./evidence";
 import { leadOf } from "./findings_model";
-import { useAsked } from "./ready_rank";
+import { ranksIn, useAsked } from "./ready_rank";
 
 const MOST_SHOWN = 6;
 
@@ -45,7 +46,8 @@ export function Findings({
   title: string;
 }) {
   const speaks = useAtom(language);
-  const { isAsked, ask } = useAsked(MOST_UNASKED, useAtom(ranks));
+  const own = firstCapture(useAtom(session));
+  const { isAsked, ask } = useAsked(MOST_UNASKED, ranksIn(useAtom(ranks), own));
   const [all, setAll] = useState(false);
   const reply = useReply(
     `${view} ${speaks}`,

@@ -20,6 +20,7 @@ import {
   type Algorithm,
   type Beside as More,
 } from "./summary_model";
+import { ranksIn } from "./ready_rank";
 import { Overview } from "./summary_overview";
 import { part, state } from "./summary_state";
 import type { Groups, Spot } from "./where_model";
@@ -63,7 +64,8 @@ export function SummaryPage() {
     }>("summary", placing, signal),
   }));
   const base = useBaseline(own);
-  const isFew = useAtom(ranks).length <= MOST_UNASKED;
+  const all = useAtom(ranks);
+  const isFew = ranksIn(all, own).length <= MOST_UNASKED;
   const known = useReply(JSON.stringify([own, params, isFew]), (signal) =>
     askBeside({ ...params, cluster: own }, isFew, signal),
   );
@@ -79,7 +81,11 @@ export function SummaryPage() {
             { ...params, cluster: base },
             signal,
           ),
-          more: await askBeside({ ...params, cluster: base }, isFew, signal),
+          more: await askBeside(
+            { ...params, cluster: base },
+            ranksIn(all, base).length <= MOST_UNASKED,
+            signal,
+          ),
         }),
   );
   const steps = reply.data?.steps ?? null;

@@ -196,6 +196,14 @@ export function StackedBars({
   );
 }
 
+const LEAST_TICKS = 3;
+
+/** About `n`, and so many that the highest bars have one near their ends: 0 and 500 say little of 800. */
+export function ticksUpTo(most: number, n: number): number[] {
+  const ticks = ticksOf(0, most, n);
+  return ticks.length >= LEAST_TICKS || !(most > 0) ? ticks : ticksUpTo(most, n + 1);
+}
+
 function axes(
   pen: Pen,
   size: Size,
@@ -206,7 +214,7 @@ function axes(
   hasRatio: boolean,
 ): void {
   const bottom = size.height - BOTTOM;
-  for (const tick of ticksOf(0, most, Math.max(2, Math.floor((bottom - TOP) / 36)))) {
+  for (const tick of ticksUpTo(most, Math.max(2, Math.floor((bottom - TOP) / 36)))) {
     const y = bottom - (most > 0 ? tick / most : 0) * (bottom - TOP);
     pen.line([LEFT, Math.round(y) + 0.5, size.width - right, Math.round(y) + 0.5], colours.line);
     pen.text(LEFT - 8, y, tick === 0 ? `0 ${unit}` : short(tick), {

@@ -70,10 +70,16 @@ const OF_EACH = /^(average|avg|mean|median|min|minimum|max|maximum|std|longest|s
 /** A step and what it gains by something: one is subtracted from the other. */
 const OF_STEP = /^(step( time| then)?|gain)$/;
 
+const comparesSides = (table: Table): boolean =>
+  ["new", "base"].every((side) => table.columns.some(([n]) => n === side));
+
+/** Of a call what it took with all that it called, and without. */
+const OF_CALL = /^(host|device) ?(total|self)(Ns)?$/i;
+
 /** Numbers that are read against one another have one unit: a number, that of the baseline and what lies between them; mean, least and
- * most; steps and gains; of a comparison all of them. Gives what a column has in common with others. */
+ * most; steps and gains; total and self; of a comparison all of them. Gives what a column has in common with others. */
 function familyOf(table: Table): (column: Table["columns"][0]) => string {
-  const isComparison = ["new", "base"].every((side) => table.columns.some(([n]) => n === side));
+  const isComparison = comparesSides(table);
   return (column) => `${unitOf(column)} ${isComparison ? "" : quantityOf(column[0])}`;
 }
 
@@ -82,7 +88,20 @@ const quantityOf = (name: string): string =>
     .replace(/ (base|difference)$/, "")
     .replace(/^./, (letter) => letter.toLowerCase())
     .replace(OF_EACH, "each")
-    .replace(OF_STEP, "step");
+    .replace(OF_STEP, "step")
+    .replace(OF_CALL, "$1 time");
+
+/** A number of one side of a comparison and the same of the other: both have as many decimals. */
+function isOtherSide(table: Table): (a: string, b: string) => boolean {
+  const isComparison = comparesSides(table);
+  const sideless = (name: string): string =>
+    name.endsWith(" base") || (isComparison && /(^| )(new|base)$/.test(name))
+      ? name.replace(/(^| )(new|base)$/, "")
+      : isComparison
+        ? `only ${name}`
+        : name;
+  return (a, b) => sideless(a) === sideless(b);
+}
 
 const numbersAt = (tables: readonly Table[], index: number): number[] =>
   tables.flatMap(({ rows }) =>
@@ -118,6 +137,10 @@ export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] 
   const tables = alike.length > 0 ? alike : [table];
   const own = table.columns.map(([, type], i) => (type === "text" ? [] : numbersAt(tables, i)));
   const sampleOf = samplesOf(table, own);
+  const isSide = isOtherSide(table);
+  const ofBoth = own.map((_, i) =>
+    own.filter((__, k) => isSide(table.columns[i][0], table.columns[k][0])).flat(),
+  );
   return table.columns.map((column, index) => {
     const [name, type, , exact, of] = column;
     const unit = unitOf(column);
@@ -130,7 +153,7 @@ export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] 
       isNumber: type !== "text",
       isSlice: of === "slice",
       isMoment: exact && type === "int" && unit === "ns",
-      shown: shownAs(name, type, unit, exact, sample, own[index]),
+      shown: shownAs(name, type, unit, exact, sample, ofBoth[index]),
     };
   });
 }
