@@ -25,12 +25,7 @@ import { isDeciding, linkOf, pieceNear, pieceOver, piecesOf } from "../src/pipel
 import { ENGLISH, longestText } from "../src/pipeline/texts";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
-import { comparedText, measuredOf } from "../src/pages/pipeline_figures";
-import { numbersOf } from "../src/pipeline/panels";
-import { choice as chosen, loaded, showPipelineOf, type Loaded } from "../src/pages/pipeline_state";
-import type { Simulated } from "../src/pages/pipeline_state";
-import { ranksIn } from "../src/pages/ready_rank";
-import type { Rank } from "../src/api/types";
+import { measuredOf } from "../src/pages/pipeline_figures";
 import { opOf } from "../src/pages/pipeline_jump";
 import { isWord } from "../src/words";
 import { chosenRows, pathTable, replayOf, withLeftOut } from "../src/pages/pipeline_tables";
@@ -966,53 +961,4 @@ test("parts of ops lie in three rows below them", () => {
     makeScene(makeView(chartOf([{ start: 0, end: 40 }]), null, choice), SHAPES).partH,
     0,
   );
-});
-
-test("a simulated step is compared with the replay of the same step, and beside it with what was measured", () => {
-  const simulated = (step_ns: number, replayed_ns?: number): Simulated =>
-    ({
-      reply: { step_ns, replayed_ns, used: { schedule: "dualpipe" } },
-      under: "form",
-    }) as Simulated;
-  assert.equal(
-    comparedText(simulated(967e6, 996.3e6), 973e6),
-    "dualpipe 967 ms: 29.3 ms (2.9 %) less than the same ops replayed in their own schedule, 996 ms; measured 973 ms",
-  );
-  assert.match(comparedText(simulated(1010e6, 996e6), null), /14\.0 ms \(1\.4 %\) more .* 996 ms$/);
-  assert.match(comparedText(simulated(996e6, 996e6), 973e6), /as long as .*; measured 973 ms$/);
-  assert.equal(comparedText(simulated(996e6), 973e6), "", "nothing was measured");
-});
-
-test("what numbers on blocks mean is told of the chart that it is true of", () => {
-  const [measured, other] = [
-    "op 12 is microbatch 0 of chunk 1",
-    "op 8 is microbatch 0 of chunk 1",
-  ].map((numbers) => ({ ...chartOf([{ start: 0, end: 1 }]), numbers }));
-  const plain = { ...measured, numbers: "" };
-  assert.deepEqual(numbersOf(measured, null, ENGLISH), [measured.numbers]);
-  assert.deepEqual(numbersOf(measured, measured, ENGLISH), [measured.numbers]);
-  const own = `measured: ${measured.numbers}`;
-  assert.deepEqual(numbersOf(measured, other, ENGLISH), [own, `theory: ${other.numbers}`]);
-  assert.deepEqual(numbersOf(measured, plain, ENGLISH), [own]);
-  assert.deepEqual(numbersOf(plain, plain, ENGLISH), []);
-});
-
-test("what is of one capture waits for its ranks alone", () => {
-  const all = [0, 0, 1].map((cluster, rank) => ({ cluster, rank }) as Rank);
-  assert.deepEqual(
-    ranksIn(all, 0).map((r) => r.rank),
-    [0, 1],
-  );
-});
-
-test("a rank that is chosen elsewhere brings its pipeline", () => {
-  const chart = {
-    ...chartOf([]),
-    ranks: [0, 1].map((n) => ({ rank: n + 7, pipeline: n, stage: 0 })),
-  };
-  loaded.set({ chart, view: { step: 1, pipeline: 0 } } as unknown as Loaded);
-  chosen.set({ step: 2, pipeline: 0, byPhase: false });
-  showPipelineOf(8);
-  assert.deepEqual(chosen.get(), { step: 2, pipeline: 1, byPhase: false });
-  loaded.set(null);
 });
