@@ -599,7 +599,7 @@ const WORDS = {
   "simulate.as-long": ["{0}: as long as the same ops replayed in their own schedule", "{0}：与同一批算子按原调度重放相同"],
   "simulate.and-measured": ["{0}; measured {1}", "{0}；实测 {1}"],
   "simulate.of-all": [" with the medians of all steps", "，取全部 step 的中位数"],
-  "simulate.one-step": ["Of the medians of step {0}: rows of Other schedules are of those of all steps.", "按 step {0} 的中位数；“其他调度”各行按全部 step 的中位数。"],
+  "simulate.one-step": ["Of the medians of step {0}. Rows of Other schedules are of those of all steps, with what each stage does before its first op and after its last.", "按 step {0} 的中位数。“其他调度”各行按全部 step 的中位数，并含各阶段首个算子之前与最后一个算子之后的工作。"],
   "simulate.both-times": ["All times are from the first op of the step to its last. Simulated, each op takes the median of its kind on its stage: unchanged, it differs from the measured step by how ops and transfers vary.", "各时长均为 step 内首个算子开始至最后一个算子结束。仿真中各算子取其阶段内同类的中位数：未作改动时，与实测的差异来自算子与传输时长的波动。"],
   "simulate.factors": ["Stage factors", "阶段系数"],
   "simulate.factors-hint": ["1 = as it is; 0.9 = a tenth faster", "1 = 不变；0.9 = 快十分之一"],

@@ -45,7 +45,8 @@ async function firstRow(page, level) {
 {
   const page = await open();
   await page.getByRole("button", { name: "Time of threads" }).click();
-  const [largest] = rowsOf(rankFile);
+  // The table stands by the time that is looked at.
+  const largest = rowsOf(rankFile).reduce((a, b) => (b.host_total_ns > a.host_total_ns ? b : a));
   const cells = await firstRow(page, 1);
   assert.ok(cells.includes(largest.name.replace(/[()]/g, "")), cells.join("|"));
   assert.ok(cells.includes(String(largest.number)), `${largest.number}: ${cells.join("|")}`);

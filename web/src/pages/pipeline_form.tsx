@@ -352,7 +352,6 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
   const { replayed_ns = 0 } = sim.reply;
   const gain = replayed_ns === 0 ? null : (step_ns - replayed_ns) / replayed_ns;
   const beside = comparedText(sim, measured?.stepNs ?? null);
-  const isOneOfSeveral = now !== null && chosen.step !== null && now.chart.steps.length > 1;
   return (
     <div class="sim-out" aria-live="polite" aria-busy={busy}>
       <p>{t(WHAT_LIES_BELOW[sim.under] ?? "simulate.of-theory", sim.reply.used.schedule)}</p>
@@ -397,7 +396,7 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
       </dl>
       {beside !== "" && <p class="sim-compared">{beside}</p>}
       {beside !== "" && <p class="quiet">{t("simulate.both-times")}</p>}
-      {isOneOfSeveral && sim.under === "form" && (
+      {measured !== null && sim.under === "form" && (
         <p class="quiet">{t("simulate.one-step", chosen.step!)}</p>
       )}
       <Resets isChanged={isChanged} />
