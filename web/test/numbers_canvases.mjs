@@ -1,4 +1,5 @@
-// Figures that are drawn on canvases, as whoever points at them reads them, beside what the command line says. Each is { what, shown, value }.
+// Figures that are drawn on canvases, as whoever points at them reads them, beside what the command line says. Each is { what, shown, value, room }: by so
+// much it may be less.
 import { atRest } from "./rest.mjs";
 
 const integer = (text) => Number(text.replaceAll("\u2009", "").replace("\u2212", "-"));
@@ -62,17 +63,16 @@ function readRows(plot) {
   const names = [...document.querySelectorAll("#page-pipeline .chart .names > div:not(.heading)")];
   return names.map((name) => {
     const row = name.getBoundingClientRect();
-    const found = new Set();
-    for (const share of [0.1, 0.3, 0.45, 0.6]) {
-      for (let x = 1; x < width; x++) {
-        point("pointermove", left + x, row.top + row.height * share);
-        if (!tip.hidden) {
-          found.add(tip.innerText);
-        }
+    const found = new Map();
+    for (let x = 1; x < width; x++) {
+      point("pointermove", left + x, row.top + row.height * 0.3);
+      const text = tip.hidden ? "" : tip.textContent;
+      if (text !== "" && !found.has(text)) {
+        found.set(text, tip.innerText);
       }
     }
     point("pointerleave", 0, 0);
-    return [...found];
+    return [...found.values()];
   });
 }
 
@@ -90,6 +90,10 @@ const unionOf = (spans) => {
   return sum;
 };
 
+const CAUSES = { "warm-up": "warm_up_ns", stall: "stall_ns", "cool-down": "cool_down_ns" };
+/** Where a gap is this narrow the blocks beside it are meant. */
+const NARROW_PX = 3;
+
 async function blocks({ page }, { cli, step, pipeline }) {
   const plot = page.locator("#page-pipeline .chart .plot");
   if (step === null || pipeline === null || (await plot.count()) === 0) {
@@ -99,6 +103,8 @@ async function blocks({ page }, { cli, step, pipeline }) {
     return []; // passes that share their time lie on one another: not all of a block can be pointed at
   }
   const out = [];
+  const { width } = await plot.boundingBox();
+  const chart = await cli.json("chart");
   const known = await cli.rows(
     `SELECT * FROM PipelineBubble WHERE step = ${step} AND pipeline = ${pipeline} ORDER BY stage`,
   );
@@ -108,17 +114,19 @@ async function blocks({ page }, { cli, step, pipeline }) {
     if (row === undefined) {
       continue;
     }
-    const gaps = (cause) =>
-      unionOf(tips.filter((tip) => tip.startsWith(`waiting, ${cause}`)).map(durationOf));
-    const work = tips.filter((tip) => !/^(waiting|recv|send)/.test(tip)).map(durationOf);
-    const figures = {
-      busy: [unionOf(work), row.busy_ns],
-      "warm-up": [gaps("warm-up"), row.warm_up_ns],
-      stall: [gaps("stall"), row.stall_ns],
-      "cool-down": [gaps("cool-down"), row.cool_down_ns],
-    };
-    for (const [name, [shown, value]] of Object.entries(figures)) {
-      out.push({ what: `${name} of the row of rank ${rank}`, shown, value });
+    const spans = tips.map((tip) => ({ tip, ...durationOf(tip) }));
+    const work = spans.filter(({ tip }) => !/^(waiting|recv|send)/.test(tip));
+    const what = (name) => `${name} of the row of rank ${rank}`;
+    out.push({ what: what("busy"), shown: unionOf(work), value: row.busy_ns });
+    const px = (Math.max(...spans.map(({ from, ns }) => from + ns)) / width) * NARROW_PX;
+    for (const [cause, column] of Object.entries(CAUSES)) {
+      const shown = unionOf(spans.filter(({ tip }) => tip.startsWith(`waiting, ${cause}`)));
+      const hidden = chart.bubble
+        .filter((gap) => gap.rank === rank && gap.step === step && gap.cause === cause)
+        .map((gap) => gap.end_ns - gap.start_ns)
+        .filter((ns) => ns < px);
+      const room = hidden.reduce((sum, ns) => sum + ns, 0);
+      out.push({ what: what(cause), shown, value: row[column], room });
     }
   }
   return out;
@@ -172,7 +180,7 @@ export async function canvases(viewer, about, name) {
     n: found.length,
     faults: found
       // Of a mean one nanosecond is rounding.
-      .filter(({ shown, value }) => !(Math.abs(shown - value) <= 1))
+      .filter(({ shown, value, room = 0 }) => !(shown <= value + 1 && shown >= value - room - 1))
       .map(
         ({ what, shown, value }) => `${name}: ${what} is ${shown} on the canvas, ${value} there`,
       ),
