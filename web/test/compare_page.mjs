@@ -336,7 +336,10 @@ const ranksOf = async (n) => (await api("ranks")).ranks.filter((r) => r.cluster 
     .waitFor();
   await page.locator("#page-compare .verdict").waitFor();
   await page.locator("#tab-operator").click();
-  await page.getByLabel("Beside").selectOption("rank:1");
+  await page
+    .locator("#page-operator")
+    .getByRole("combobox", { name: "Beside" })
+    .selectOption("rank:1");
   await page
     .locator("#page-operator .table", { hasText: "beside rank 1" })
     .first()
