@@ -466,7 +466,8 @@ async function ready(page) {
   await shot(page, "export.png");
   const json = await saved(() =>
     page
-      .locator(".menu-line", { hasText: "Communication operators, each" })
+      .locator(".menu-line", { hasText: "ommunication operator" })
+      .last()
       .getByRole("button", { name: "JSON" })
       .click(),
   );
