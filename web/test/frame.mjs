@@ -352,7 +352,7 @@ async function ready(page) {
 
 {
   const own = await context();
-  const page = await open(own, "tab=operator&op.by=comm_names"); // this capture has no kernels
+  const page = await open(own, "tab=operator"); // this capture has no kernels: it begins with communication
   await ready(page);
   const details = "#page-operator .card.flush:last-child";
   await page.waitForSelector(`${details} .grid-row`);
@@ -466,8 +466,7 @@ async function ready(page) {
   await shot(page, "export.png");
   const json = await saved(() =>
     page
-      .locator(".menu-line", { hasText: "ommunication operator" })
-      .last()
+      .locator(".menu-line", { hasText: "Communication operators, each" })
       .getByRole("button", { name: "JSON" })
       .click(),
   );

@@ -47,8 +47,9 @@ typedef struct ps_simulated_step {
     ps_chart *chart;
     ps_table *tables[3]; /* of its stages, its step, its waits (bubble.h) */
     int64_t step_ns;
-    int64_t
-        replayed_ns; /* the schedule that ran with the durations that step_ns began with: what step_ns is compared with; PS_UNKNOWN_INT without `measured` */
+    /* What step_ns is compared with: the schedule that ran, with what was measured and nothing that was asked to be otherwise;
+     * PS_UNKNOWN_INT without `measured`. */
+    int64_t replayed_ns;
     double bubble_percent;
     int32_t
         pieces; /* ops that the work of a stage for one microbatch is cut into: times are of one of them */

@@ -147,7 +147,7 @@ static size_t share_gap(const derivation *d, const device *dev, int64_t from_ns,
 /* What `busy` leaves over: between its spans, and with steps from the first of their windows to the end of the last. Free is a lane,
  * as profilers write it; what lies before and after the work of steps is one of its own, so that lanes of one name are alike. */
 static void put_lanes_without_work(derivation *d, const device *dev, const ps_intervals *busy) {
-    uint32_t tracks[PS_N_SHARES] = {PS_NONE, PS_NONE, PS_NONE};
+    uint32_t tracks[N_LANES] = {[LANE_FREE] = PS_NONE, [LANE_ENDS] = PS_NONE};
     for (size_t i = 0; busy->n > 0 && i <= busy->n; i++) {
         if (d->whose == NULL && (i == 0 || i == busy->n)) {
             continue;
@@ -158,13 +158,12 @@ static void put_lanes_without_work(derivation *d, const device *dev, const ps_in
         size_t n = share_gap(d, dev, from, to, shares);
         for (size_t k = 0; k < n; k++) {
             int lane = shares[k].part == PS_SHARE_FREE ? LANE_FREE : LANE_ENDS;
-            uint32_t *track = &tracks[lane == LANE_FREE ? PS_SHARE_FREE : PS_SHARE_BEFORE];
             if (lane == LANE_FREE && dev->has_lanes) {
                 continue;
             }
-            *track = *track == PS_NONE ? derived_track(d, dev, lane) : *track;
-            if (*track != PS_NONE) {
-                put_derived(d, *track, ps_share_names[shares[k].part], shares[k].start_ns,
+            tracks[lane] = tracks[lane] == PS_NONE ? derived_track(d, dev, lane) : tracks[lane];
+            if (tracks[lane] != PS_NONE) {
+                put_derived(d, tracks[lane], ps_share_names[shares[k].part], shares[k].start_ns,
                             shares[k].end_ns, i);
             }
         }

@@ -56,8 +56,8 @@ static ps_table *make_comm_op_operators(const ps_view_input *in, ps_err *err) {
     ps_diag diag = {0};
     size_t n_steps = 0;
     (void)ps_trace_steps(in->trace, &n_steps);
-    ps_table *t =
-        ps_table_new("communication_operators", "communication operators", PS_COLUMNS(COLUMNS));
+    ps_table *t = ps_table_new("communication_operators", "communication operators, each",
+                               PS_COLUMNS(COLUMNS));
     if (ps_comm_list_collect(in->trace, in->links, NULL, &list, &diag, err) != PS_OK) {
         ps_table_fail(t);
     }

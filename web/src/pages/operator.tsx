@@ -75,11 +75,12 @@ export const isTop = (text: string | undefined): text is Top =>
 
 interface State {
   rank: string;
-  by: GroupBy;
+  /** "": nobody has chosen. */
+  by: GroupBy | "";
   top: Top;
 }
 
-const state = new Atom<State>({ rank: "", by: "types", top: "15" });
+const state = new Atom<State>({ rank: "", by: "", top: "15" });
 
 const part = {
   prefix: "op",
@@ -87,14 +88,14 @@ const part = {
     const { rank, by, top } = state.get();
     return {
       ...(rank === "" ? {} : { rank }),
-      ...(by === "types" ? {} : { by }),
+      ...(by === "" ? {} : { by }),
       ...(top === "15" ? {} : { top }),
     };
   },
   write: (from: Record<string, string>): void =>
     state.set({
       rank: from.rank ?? "",
-      by: from.by !== undefined && from.by in GROUPS ? (from.by as GroupBy) : "types",
+      by: from.by !== undefined && from.by in GROUPS ? (from.by as GroupBy) : "",
       top: isTop(from.top) ? from.top : "15",
     }),
 };
@@ -133,10 +134,27 @@ function useFirstBoth(isWanted: boolean, view: string): string {
   return pairs.length === 0 ? "" : (reply.data ?? "");
 }
 
+/** Where nobody has chosen a grouping: that of computing, or of communication where a rank has that alone. */
+function useFirstGroup(isWanted: boolean, rank: Rank | null): GroupBy {
+  const first = async (signal: AbortSignal): Promise<GroupBy> => {
+    const has = (by: GroupBy): Promise<boolean> =>
+      get<Table>("view", { name: GROUPS[by].view, rank: rank!.key, limit: 1 }, signal).then(
+        () => true,
+        () => false,
+      );
+    return (await has("types")) || !(await has("comm_names")) ? "types" : "comm_names";
+  };
+  const isAsked = isWanted && rank?.state === "ready";
+  const reply = useReply(`group ${rank?.key ?? ""}`, isAsked ? first : null);
+  return isAsked ? (reply.data ?? "types") : "types";
+}
+
 export function OperatorPage() {
-  const { rank: key, by, top } = useAtom(state);
-  const both = useFirstBoth(key === "", GROUPS[by].view);
+  const { rank: key, by: chosen, top } = useAtom(state);
+  const both = useFirstBoth(key === "", GROUPS[chosen === "" ? "types" : chosen].view);
   const rank = useRank(key === "" ? both : key);
+  const first = useFirstGroup(chosen === "", rank);
+  const by = chosen === "" ? first : chosen;
   useEffect(() => registerUrl(part), []);
   const change = (to: Partial<State>): void => {
     state.set({ ...state.get(), ...to });
