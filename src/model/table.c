@@ -322,6 +322,14 @@ static void column_archive(ps_archive *a, void *column) {
     }
 }
 
+static void same_archive(ps_archive *a, void *column) {
+    ps_same_column *x = column;
+    PS_ARCHIVE(a, x, name, value);
+    if (ps_archive_is_reading(a) && x->name == NULL) {
+        ps_archive_refuse(a, "column");
+    }
+}
+
 /* One cell under its column. */
 typedef struct table_cell {
     ps_value *value;
@@ -370,6 +378,7 @@ void ps_table_archive(ps_archive *a, ps_table **table) {
     ps_arena *before = ps_archive_use_arena(a, &t->arena);
     PS_ARCHIVE(a, t, name, title, home, mode, rank_index, to, file, is_sheet, names_fixed);
     PS_ARCHIVE_IN_ARENA(a, t, columns, n_columns, column_archive);
+    PS_ARCHIVE_IN_ARENA(a, t, same, n_same, same_archive);
     if (ps_archive_is_reading(a) && (t->name == NULL || t->title == NULL || t->n_columns == 0)) {
         ps_archive_refuse(a, "table");
     }

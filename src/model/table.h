@@ -168,6 +168,12 @@ typedef struct ps_row_maker {
     size_t row_size; /* with `fill` */
 } ps_row_maker;
 
+/* A column that a table does without, as all its rows have one value: for those who ask for it by name. */
+typedef struct ps_same_column {
+    const char *name;
+    int64_t value;
+} ps_same_column;
+
 typedef struct ps_table {
     const char *name;  /* of the SQL table or file; owned by the table */
     const char *title; /* one line for people, "" for none */
@@ -183,6 +189,8 @@ typedef struct ps_table {
         names_fixed; /* column names as they are, whatever the unit: a table that other programs read */
     const ps_column *columns;
     size_t n_columns;
+    const ps_same_column *same; /* in the arena or static */
+    size_t n_same;
     ps_value *cells; /* row-major: n_rows * n_columns; NULL with `made` */
     size_t n_rows, cap_cells;
     bool failed;               /* memory ran out: what it holds is not all */

@@ -1,5 +1,6 @@
 /* The virtual tables over a ps_table of the whole job: communication, ops and bubbles of the chart, tables of modes, views of all ranks. Those
- * of modes and views get their columns from the table itself, so that they are made as soon as a query names them. */
+ * of modes and views get their columns from the table itself, so that they are made as soon as a query names them; columns that they have in
+ * other captures alone are hidden ones: NULL, or what all rows have. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -21,6 +22,8 @@ typedef struct job_vtab {
     sqlite3_vtab base;
     registered r;
     const ps_table *table; /* of a mode or view; one of ps_sql_tables when it is first read */
+    const ps_made_column **lacking; /* columns behind its own */
+    size_t n_lacking;
     uint64_t numbers;
 } job_vtab;
 
@@ -31,6 +34,39 @@ typedef struct job_cursor {
 } job_cursor;
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
+
+static bool has_column(const ps_table *t, const char *column) {
+    bool any = false;
+    for (size_t i = 0; i < t->n_columns && !any; i++) {
+        char name[PS_SQL_NAME_BYTES];
+        ps_sql_made_name(t, i, name);
+        any = strcasecmp(name, column) == 0;
+    }
+    return any;
+}
+
+/* The columns that the table has in other captures and lacks in this one: a query that is written for all captures may name them. False:
+ * memory is out. */
+static bool find_lacking(job_vtab *v) {
+    size_t n = 0;
+    const char *name = v->r.mode != NULL ? v->r.mode->name : v->r.view->name;
+    const ps_made_column *made = ps_made_columns_of(name, &n);
+    v->lacking = n > 0 ? ps_calloc(n, sizeof *v->lacking) : NULL;
+    for (size_t i = 0; v->lacking != NULL && i < n; i++) {
+        if (!has_column(v->table, made[i].name)) {
+            v->lacking[v->n_lacking++] = &made[i];
+        }
+    }
+    return n == 0 || v->lacking != NULL;
+}
+
+static const ps_same_column *same_column(const ps_table *t, const char *name) {
+    const ps_same_column *found = NULL;
+    for (size_t i = 0; i < t->n_same && found == NULL; i++) {
+        found = strcasecmp(t->same[i].name, name) == 0 ? &t->same[i] : NULL;
+    }
+    return found;
+}
 
 static int declare_columns(sqlite3 *db, const job_vtab *v) {
     sqlite3_str *sql = sqlite3_str_new(db);
@@ -46,6 +82,10 @@ static int declare_columns(sqlite3 *db, const job_vtab *v) {
             const ps_sql_column *column = &ps_sql_tables[v->r.id].columns[i];
             sqlite3_str_appendf(sql, "\"%w\" %s", column->name, ps_sql_type_name(column->type));
         }
+    }
+    for (size_t i = 0; i < v->n_lacking; i++) {
+        sqlite3_str_appendf(sql, ", \"%w\" %s HIDDEN", v->lacking[i]->name,
+                            v->lacking[i]->declared);
     }
     sqlite3_str_appendf(sql, ")");
     return ps_sql_declare(v->r.c, db, sqlite3_str_finish(sql));
@@ -71,6 +111,13 @@ static ps_code take_table(job_vtab *v, ps_err *err) {
                                : ps_job_table(v->r.c, v->r.id, &v->table, err);
 }
 
+static int job_disconnect(sqlite3_vtab *base) {
+    job_vtab *v = (job_vtab *)base;
+    ps_free(v->lacking);
+    ps_free(v);
+    return SQLITE_OK;
+}
+
 static int job_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                        sqlite3_vtab **out, char **message) {
     (void)argc;
@@ -87,18 +134,16 @@ static int job_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
         rc = ps_sql_table_fail(v->r.c, &v->base, &err);
         *message = v->base.zErrMsg;
     }
+    if (rc == SQLITE_OK && is_made_of_modes && !find_lacking(v)) {
+        rc = SQLITE_NOMEM;
+    }
     rc = rc == SQLITE_OK ? declare_columns(db, v) : rc;
     if (rc != SQLITE_OK) {
-        ps_free(v);
+        (void)job_disconnect(&v->base);
         return rc;
     }
     v->numbers = number_columns(v);
     *out = &v->base;
-    return SQLITE_OK;
-}
-
-static int job_disconnect(sqlite3_vtab *base) {
-    ps_free((job_vtab *)base);
     return SQLITE_OK;
 }
 
@@ -188,8 +233,21 @@ static int job_eof(sqlite3_vtab_cursor *base) {
     return ((const job_cursor *)base)->row >= table_of_cursor(base)->n_rows;
 }
 
+/* NULL, but for what all rows have. */
+static void give_lacking(const ps_table *t, sqlite3_context *out, const ps_made_column *column) {
+    const ps_same_column *same = same_column(t, column->name);
+    if (same != NULL) {
+        sqlite3_result_int64(out, same->value);
+    }
+}
+
 static int job_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column) {
     const ps_table *t = table_of_cursor(base);
+    if ((size_t)column >= t->n_columns) {
+        const job_vtab *v = (const job_vtab *)base->pVtab;
+        give_lacking(t, out, v->lacking[(size_t)column - t->n_columns]);
+        return SQLITE_OK;
+    }
     const ps_value *cell = ps_table_cell(t, ((const job_cursor *)base)->row, (size_t)column);
     const ps_column *of = &t->columns[column];
     if (cell->is_null) {

@@ -51,10 +51,15 @@ async function bars({ page }, { cli }) {
   );
 }
 
-// --- pipeline: the blocks of a stage ----------------------------------------------------------------------------------------
+// --- pipeline: each block, transfer, gap and piece of other work of a stage -----------------------------------------------------
 
-/** All tips of the rows of the chart, from left to right. Runs in the page. */
-function readRows(plot) {
+/** Where in the height of a row its ops are (of ops that overlap the upper and the lower half), what is below them, transfers. */
+const HEIGHTS = [0.08, 0.2, 0.32, 0.44, 0.56, 0.68, 0.8, 0.92];
+/** What is this narrow may lie under the pointer of what is beside it. */
+const NARROW_PX = 3;
+
+/** All tips of the rows of the chart. Runs in the page. */
+function readRows(plot, heights) {
   const canvas = plot.querySelector("canvas.over");
   const tip = document.querySelector("#page-pipeline .pp-tip, .pp-tip");
   const { left, width } = plot.getBoundingClientRect();
@@ -64,11 +69,13 @@ function readRows(plot) {
   return names.map((name) => {
     const row = name.getBoundingClientRect();
     const found = new Map();
-    for (let x = 1; x < width; x++) {
-      point("pointermove", left + x, row.top + row.height * 0.3);
-      const text = tip.hidden ? "" : tip.textContent;
-      if (text !== "" && !found.has(text)) {
-        found.set(text, tip.innerText);
+    for (const height of heights) {
+      for (let x = 1; x < width; x++) {
+        point("pointermove", left + x, row.top + row.height * height);
+        const text = tip.hidden ? "" : tip.textContent;
+        if (text !== "" && !found.has(text)) {
+          found.set(text, tip.innerText);
+        }
       }
     }
     point("pointerleave", 0, 0);
@@ -76,60 +83,72 @@ function readRows(plot) {
   });
 }
 
-const durationOf = (tip) => {
+/** What a tip says, in the words that `partsOf` has for what the command says. */
+function saidBy(tip) {
   const exact = exactOf(tip);
-  const of = (name) => exact.get(`device ${name}`) ?? exact.get(name);
-  return { from: of("start"), ns: of("duration") };
-};
-const unionOf = (spans) => {
-  let [sum, end] = [0, -Infinity];
-  for (const { from, ns } of spans.toSorted((a, b) => a.from - b.from)) {
-    sum += Math.max(0, from + ns - Math.max(from, end));
-    end = Math.max(end, from + ns);
-  }
-  return sum;
-};
+  const [title, kind = ""] = tip.split("\n");
+  const pair = (...names) => names.map((name) => exact.get(name)).filter((ns) => ns !== undefined);
+  const isOp = !/^(waiting,|other work$)/.test(title);
+  const host = pair("host start", "host duration");
+  const [, op, rank] = /^waits for\t(.*?)\t(.*?)\t?$/m.exec(tip) ?? [];
+  return [
+    /rank (\d+)/.exec(tip)?.[1],
+    ...(isOp ? [kind.split(" ")[0].toLowerCase(), title] : [title]),
+    ...pair("device start", "start", "device duration", "duration"),
+    ...(host.length > 0 ? ["host", ...host] : []),
+    ...(op === undefined ? [] : [op, rank]),
+  ].join(" ");
+}
 
-const CAUSES = { "warm-up": "warm_up_ns", stall: "stall_ns", "cool-down": "cool_down_ns" };
-/** Where a gap is this narrow the blocks beside it are meant. */
-const NARROW_PX = 3;
+/** Ops, gaps and other work of a step as tips say them, in the time of its first op, with how long each takes. */
+function partsOf(chart, step, pipeline) {
+  const pipelines = new Map(chart.ranks.map((r) => [r.rank, r.pipeline]));
+  const isShown = (part) => part.step === step && pipelines.get(part.rank) === pipeline;
+  const ops = chart.ops.filter(isShown);
+  const origin = Math.min(...ops.map((op) => op.start_ns));
+  const times = (from, to) => [from - origin, to - from];
+  const part = (of, what, ...more) => [
+    [of.rank, ...what, ...times(of.start_ns, of.end_ns), ...more].join(" "),
+    of.end_ns - of.start_ns,
+  ];
+  const host = (op) =>
+    op.host_start_ns === undefined ? [] : ["host", ...times(op.host_start_ns, op.host_end_ns)];
+  const waited = (op) =>
+    op === undefined ? [] : [`${op.name} on stage ${op.stage} rank ${op.rank}`];
+  return new Map([
+    ...ops.map((op) => part(op, [op.kind.toLowerCase(), op.name], ...host(op))),
+    ...chart.bubble
+      .filter(isShown)
+      .map((gap) => part(gap, ["waiting,", gap.cause], ...waited(chart.ops[gap.waits_for]))),
+    ...(chart.other_work ?? []).filter(isShown).map((other) => part(other, ["other work"])),
+  ]);
+}
 
+/** What a tip says is in the chart of the command, and what of that has room is said. */
 async function blocks({ page }, { cli, step, pipeline }) {
   const plot = page.locator("#page-pipeline .chart .plot");
   if (step === null || pipeline === null || (await plot.count()) === 0) {
     return [];
   }
-  if (/dualpipe/i.test(await page.locator("#page-pipeline .pl-what").innerText())) {
-    return []; // passes that share their time lie on one another: not all of a block can be pointed at
-  }
-  const out = [];
+  const parts = partsOf(await cli.json("chart"), step, pipeline);
   const { width } = await plot.boundingBox();
-  const chart = await cli.json("chart");
-  const known = await cli.rows(
-    `SELECT * FROM PipelineBubble WHERE step = ${step} AND pipeline = ${pipeline} ORDER BY stage`,
-  );
-  for (const tips of await plot.evaluate(readRows)) {
-    const rank = Number(/rank (\d+)/.exec(tips[0] ?? "")?.[1]);
-    const row = known?.find((r) => r.rank === rank);
-    if (row === undefined) {
-      continue;
-    }
-    const spans = tips.map((tip) => ({ tip, ...durationOf(tip) }));
-    const work = spans.filter(({ tip }) => !/^(waiting|recv|send)/.test(tip));
-    const what = (name) => `${name} of the row of rank ${rank}`;
-    out.push({ what: what("busy"), shown: unionOf(work), value: row.busy_ns });
-    const px = (Math.max(...spans.map(({ from, ns }) => from + ns)) / width) * NARROW_PX;
-    for (const [cause, column] of Object.entries(CAUSES)) {
-      const shown = unionOf(spans.filter(({ tip }) => tip.startsWith(`waiting, ${cause}`)));
-      const hidden = chart.bubble
-        .filter((gap) => gap.rank === rank && gap.step === step && gap.cause === cause)
-        .map((gap) => gap.end_ns - gap.start_ns)
-        .filter((ns) => ns < px);
-      const room = hidden.reduce((sum, ns) => sum + ns, 0);
-      out.push({ what: what(cause), shown, value: row[column], room });
-    }
+  const { step_ns: stepNs } = (
+    await cli.rows(`SELECT * FROM PipelineStep WHERE step = ${step} AND pipeline = ${pipeline}`)
+  )[0];
+  const said = new Set();
+  for (const tips of await plot.evaluate(readRows, HEIGHTS)) {
+    tips.filter((tip) => !/\btheory\b/.test(tip)).forEach((tip) => said.add(saidBy(tip)));
   }
-  return out;
+  const shown = [...said].map((text) => ({
+    what: text,
+    shown: 1,
+    value: parts.has(text) ? 1 : 0,
+  }));
+  const wide = [...parts].filter(([, ns]) => ns > (stepNs / width) * NARROW_PX);
+  return [
+    ...shown,
+    ...wide.map(([text]) => ({ what: text, shown: said.has(text) ? 1 : 0, value: 1 })),
+  ];
 }
 
 // --- memory: curves ---------------------------------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ async function* pipeline(viewer, { cli }) {
   const { page } = viewer;
   const steps = await cli.rows("SELECT DISTINCT step, pipeline FROM PipelineStep");
   if (steps === null) {
+    yield step("pipeline, none");
     return;
   }
   const only = (name) => {

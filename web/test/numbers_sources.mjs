@@ -212,18 +212,6 @@ const chartTable = (name) => (_, about) => {
   );
 };
 
-/** PipelineWaits does not say of which pipeline a row is: its rows come in the order of those of PipelineBubble. */
-async function waitsSource(_, { cli, step, pipeline }) {
-  const [waits, bubble] = await Promise.all(
-    ["PipelineWaits", "PipelineBubble"].map((name) => cli.rows(`SELECT * FROM ${name}`)),
-  );
-  return waits?.flatMap((row, i) =>
-    (step === null || row.step === step) && (pipeline === null || bubble[i].pipeline === pipeline)
-      ? [{ ...row, pipeline: bubble[i].pipeline }]
-      : [],
-  );
-}
-
 /** The path goes from op to op, each ends what the next waits for; the command has the ops, and what of all of them computes and waits. */
 async function pathSource({ columns, rows }, { cli, step, pipeline }) {
   const at = (name) => columns.findIndex((column) => column.name === name);
@@ -234,9 +222,13 @@ async function pathSource({ columns, rows }, { cli, step, pipeline }) {
     const begin = begins.get(key);
     begins.set(key, begin === undefined || op.start_ns < begin ? op.start_ns : begin);
   }
-  const cellOf = (cells, name, otherwise) => (at(name) < 0 ? otherwise : Number(cells[at(name)]));
-  const isOf = (cells, key) =>
-    `${cellOf(cells, "step", step)} ${cellOf(cells, "pipeline", pipeline)}` === key;
+  // A column that the page leaves out has one value.
+  const isAt = (cells, name, chosen, value) =>
+    at(name) < 0 ? (chosen ?? value) === value : Number(cells[at(name)]) === value;
+  const isOf = (cells, key) => {
+    const [ofStep, ofPipeline] = key.split(" ").map(Number);
+    return isAt(cells, "step", step, ofStep) && isAt(cells, "pipeline", pipeline, ofPipeline);
+  };
   const since = (key, ns) => Number(BigInt(ns) - BigInt(begins.get(key)));
   const per = unitsIn(columns[at("start")].shown, "ns");
   const out = [];
@@ -688,7 +680,7 @@ const LOCAL = {
   ClusterCommunicationBandwidth: bandwidthsSource,
   PipelineBubble: chartTable("PipelineBubble"),
   PipelineStep: chartTable("PipelineStep"),
-  PipelineWaits: waitsSource,
+  PipelineWaits: chartTable("PipelineWaits"),
   PipelineReplay: replaySource,
   PipelinePath: pathSource,
   calls: callTree("calls", true),

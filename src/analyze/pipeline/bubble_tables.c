@@ -36,12 +36,21 @@ static bool has_offsets_left(const ps_chart *c) {
 
 #define OFFSETS_LEFT ", clock offsets not taken off (--align)"
 
-static shown_table new_bubble_table(const char *name, const char *title, const ps_column *columns,
-                                    size_t n, const bool *left_out) {
+static bool has_pipelines(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_ranks; i++) {
+        any = any || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
+    }
+    return any;
+}
+
+static shown_table new_bubble_table(const ps_chart *chart, const char *name, const char *title,
+                                    const ps_column *columns, size_t n, const bool *left_out) {
     shown_table out = {.table = ps_table_new(name, title, columns, 0)};
-    ps_column *shown =
-        out.table != NULL ? ps_arena_alloc(&out.table->arena, n * sizeof *shown) : NULL;
-    if (shown == NULL) {
+    ps_arena *arena = out.table != NULL ? &out.table->arena : NULL;
+    ps_column *shown = arena != NULL ? ps_arena_alloc(arena, n * sizeof *shown) : NULL;
+    ps_same_column *same = shown != NULL ? ps_arena_alloc(arena, sizeof *same) : NULL;
+    if (same == NULL) {
         ps_table_free(out.table);
         out.table = NULL;
         return out;
@@ -53,6 +62,11 @@ static shown_table new_bubble_table(const char *name, const char *title, const p
         }
     }
     out.table->columns = shown;
+    if (chart->n_ranks > 0 && !has_pipelines(chart)) {
+        *same = (ps_same_column){"pipeline", chart->ranks[0].pipeline};
+        out.table->same = same;
+        out.table->n_same = 1;
+    }
     return out;
 }
 
@@ -79,14 +93,6 @@ static void set_ints(const shown_table *t, const int_value *values, size_t n) {
     for (size_t i = 0; i < n; i++) {
         set_int(t, values[i].column, values[i].value);
     }
-}
-
-static bool has_pipelines(const ps_chart *chart) {
-    bool any = false;
-    for (size_t i = 0; i < chart->n_ranks; i++) {
-        any = any || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
-    }
-    return any;
 }
 
 static bool has_work(const ps_chart *chart) {
@@ -156,7 +162,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
                                 [B_UNMARKED] = !has_unmarked(r),
                                 [B_OTHER] = !has_work(chart),
                                 [B_UNEXPLAINED] = !has_work(chart)};
-    shown_table t = new_bubble_table("PipelineBubble",
+    shown_table t = new_bubble_table(chart, "PipelineBubble",
                                      has_offsets_left(chart) ? "bubble of each stage" OFFSETS_LEFT
                                                              : "bubble of each stage",
                                      STAGE_COLUMNS, N_B, left_out);
@@ -238,7 +244,7 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
         [W_PIPELINE] = !has_pipelines(chart), [W_ABSENT] = !has_part_known(r)};
     const ps_step_bubble *step = r->steps;
     shown_table t = new_bubble_table(
-        "PipelineWaits",
+        chart, "PipelineWaits",
         has_offsets_left(chart)
             ? "what stalls waited for, time on the path" OFFSETS_LEFT
             : "what the stalls of each stage waited for, and its computing on the critical path",
@@ -316,7 +322,7 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
                                 [T_IDEAL] = r->ideal_percent < 0,
                                 [T_FEWER] = !has_part_steps(r)};
     shown_table t = new_bubble_table(
-        "PipelineStep",
+        chart, "PipelineStep",
         has_offsets_left(chart)
             ? "each pipeline's step, waiting on its critical path" OFFSETS_LEFT
             : "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
