@@ -72,6 +72,8 @@ const WORDS = {
   "lane.exposed": ["Communication (not overlapped)", "未掩盖通信"],
   "lane.free": ["Free", "空闲"],
   "command.help": ["Keys and mouse", "快捷键与鼠标操作"],
+  "command.hint": ["What the pointer would say of what has the focus", "指针停留时对焦点所在处的说明"],
+  "hint.none": ["Of what has the focus there is nothing more to say.", "焦点所在处没有更多说明。"],
   "command.palette": ["Commands, lanes, times", "命令、泳道、时间"],
   "command.tab-timeline": ["Page: Timeline", "页面：时间线"],
   "command.tab-pipeline": ["Page: Pipeline", "页面：流水线"],

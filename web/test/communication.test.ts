@@ -253,3 +253,17 @@ test("groups stand in the order in which people count: by name, then by their fi
   const names = groupsOf(mapping, ["x1", "x2", "x3"]).map((g) => g.text);
   assert.deepEqual(names, ["dp (0,8)", "tp (2,3)", "tp (10,11)"]);
 });
+
+test("a name that sends and collectives share is of both, in whatever order they are named", () => {
+  const rows = [
+    ["0", "(0,1)", "default_pg", "p2p"],
+    ["0", "(0,1)", "default_pg", "collective"],
+  ];
+  for (const all of [rows, [...rows].reverse()]) {
+    const mapping = tableOf(["group name", "rank set", "pg name", "type"], all);
+    assert.deepEqual(
+      groupsOf(mapping, ["0"]).map((g) => g.isP2p),
+      [true],
+    );
+  }
+});

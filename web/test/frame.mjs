@@ -441,6 +441,32 @@ async function ready(page) {
   await page.locator(details).getByRole("button", { name: "Order and filter as at first" }).click();
   await settled(page, details);
 
+  // By keys what the pointer would say: exact values of a row by their columns, the hint of a field; it goes with the next key.
+  const grid = page.locator(`${details} [role=grid]`);
+  await grid.focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Shift+F1");
+  const cells = await grid
+    .locator(".grid-row.focus [role=gridcell][title]")
+    .evaluateAll((all) => all.map((cell) => cell.title));
+  const said = (await page.locator(".focus-tip").innerText()).split("\n");
+  assert.deepEqual(
+    said.map((line) => line.split("\t")[1]),
+    cells,
+  );
+  assert.ok(
+    said.some((line) => /^Duration\t[\d\u2009]+ ns$/.test(line)),
+    said.join("\n"),
+  );
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector(".focus-tip", { state: "detached" });
+  await page.getByRole("textbox", { name: "Filter of Duration" }).last().focus();
+  await page.keyboard.press("Shift+F1");
+  assert.match(await page.locator(".focus-tip").innerText(), /a\.\.b|range|>/i);
+  await shot(page, "focus_hint.png");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".focus-tip", { state: "detached" });
+
   // Files: csv from the button of the table, JSON from the menu of the frame.
   const saved = async (click) => {
     const [download] = await Promise.all([page.waitForEvent("download"), click()]);

@@ -220,8 +220,9 @@ async function* memory(viewer, { ranks: [rank] }) {
 /** The ranks of a communicator that waits for its slowest one; null: there is none. */
 async function groupOf({ cli }) {
   const groups = await cli.rows(
-    `SELECT DISTINCT group_name AS name FROM CommunicationGroupMapping WHERE type = 'collective'
-      AND group_name IN (SELECT group_name FROM ClusterCommunicationTime WHERE hccl_op_name = 'Total Op Info') ORDER BY 1`,
+    `SELECT group_name AS name FROM CommunicationGroupMapping
+      WHERE group_name IN (SELECT group_name FROM ClusterCommunicationTime WHERE hccl_op_name = 'Total Op Info')
+      GROUP BY group_name HAVING min(type) = 'collective' AND max(type) = 'collective' ORDER BY 1`,
   );
   return groups?.[0]?.name ?? null;
 }

@@ -26,6 +26,7 @@ import { Gate } from "./gate";
 import { takeDrops } from "./captures";
 import { Header } from "./header";
 import { HelpDialog } from "./help";
+import { showFocusHint } from "./focus_hint";
 import { over } from "./over";
 import { Palette } from "./palette";
 import { SettingsDialog } from "./settings";
@@ -54,6 +55,13 @@ const nextLook = (): void => look.set(isDark.get() ? "light" : "dark");
 function registerCommands(): () => void {
   return register([
     { id: "frame.help", word: "command.help", keys: ["?", "F1"], run: () => over.set("help") },
+    {
+      id: "frame.hint",
+      word: "command.hint",
+      keys: ["Shift+F1"],
+      run: showFocusHint,
+      inFields: true,
+    },
     {
       id: "frame.palette",
       word: "command.palette",

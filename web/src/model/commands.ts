@@ -19,6 +19,8 @@ export interface Command {
   needs?: Word;
   /** The same as a sentence, where its key is to say it, too. */
   keySays?: Word;
+  /** Its key works in fields, too. */
+  inFields?: boolean;
 }
 
 const registered: Command[] = [];
@@ -85,29 +87,34 @@ export const normal = (key: string): string =>
     (_, before: string, letter: string) => before + letter.toLowerCase(),
   );
 
-/** Runs the command of a key; keys typed into fields are theirs. Escape leaves the field and nothing else: what is typed
- * and what is looked at stay. */
+const isField = (target: HTMLElement | null): target is HTMLElement =>
+  target !== null && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
+
+/** Escape leaves the field and nothing else: what is typed and what is looked at stay. */
+function keyInField(e: KeyboardEvent, field: HTMLElement): void {
+  if (e.key !== "Escape" || e.defaultPrevented) {
+    return;
+  }
+  if ((field as HTMLInputElement).type === "search" && field.closest("dialog") === null) {
+    e.preventDefault(); // browsers empty such a field
+  }
+  field.blur();
+}
+
+/** Runs the command of a key; most keys that are typed into fields are theirs. */
 export function dispatch(e: KeyboardEvent): void {
   const target = e.target as HTMLElement | null;
-  if (
-    target !== null &&
-    (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable)
-  ) {
-    if (e.key === "Escape" && !e.defaultPrevented) {
-      if ((target as HTMLInputElement).type === "search" && target.closest("dialog") === null) {
-        e.preventDefault(); // browsers empty such a field
-      }
-      target.blur();
-    }
+  const key = keyOf(e);
+  const ofKey = [...registered].reverse().filter((c) => c.keys.some((k) => normal(k) === key));
+  const found = ofKey.find(isOffered);
+  if (isField(target) && found?.inFields !== true) {
+    keyInField(e, target);
     return;
   }
   // What lies over the page has the keys, also when the focus is on none of its parts.
   if (document.querySelector("dialog[open]") !== null) {
     return;
   }
-  const key = keyOf(e);
-  const ofKey = [...registered].reverse().filter((c) => c.keys.some((k) => normal(k) === key));
-  const found = ofKey.find(isOffered);
   if (found !== undefined && (!e.repeat || found.repeats === true)) {
     e.preventDefault();
     found.run();

@@ -230,10 +230,10 @@ export interface GroupName {
   isP2p: boolean;
 }
 
-/** Communicators as people name them: what they are for and their ranks. */
 /* By name, then by the first rank. */
 const asCounted = new Intl.Collator("en", { numeric: true }).compare;
 
+/** Communicators as people name them: what they are for and their ranks. */
 export function groupsOf(mapping: Table | null, used: string[]): GroupName[] {
   const by = new Map<string, GroupName>();
   if (mapping !== null) {
@@ -247,7 +247,8 @@ export function groupsOf(mapping: Table | null, used: string[]): GroupName[] {
       by.set(text(name(row)), {
         name: text(name(row)),
         text: [text(pg(row)), text(set(row))].filter((s) => s !== "").join(" "),
-        isP2p: text(type(row)) === "p2p",
+        // Of one name that both use, single sends are in its sums.
+        isP2p: text(type(row)) === "p2p" || by.get(text(name(row)))?.isP2p === true,
       });
     }
   }

@@ -132,7 +132,7 @@ function Answered({ reply }: { reply: Tables }) {
 
 function Fact({ name, value, title }: { name: string; value: string; title?: string }) {
   return (
-    <div title={title}>
+    <div title={title} tabIndex={title ? 0 : undefined}>
       <dt>{name}</dt>
       <dd>{value}</dd>
     </div>
