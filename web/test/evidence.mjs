@@ -52,6 +52,8 @@ async function checkMoment(page, api, place, rank, figure) {
     return;
   }
   assert.equal(key, rank.id, "a slice of its rank");
+  const earlier = ["tl.box", "tl.span"].filter((name) => hash.has(name));
+  assert.deepEqual(earlier, [], "nothing of a place before it");
   const told = await api("slice", { rank: rank.key, slice: id });
   const start = BigInt(told.origin_ns) + BigInt(told.start);
   assert.equal(told.name, place.name);

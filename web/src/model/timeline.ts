@@ -94,9 +94,9 @@ export const hovered = new Atom<Ref | null>(null);
 export const eventsOf = new Atom<{ rank: string; lanes: number[] } | null>(null);
 /** The lanes that the Events View lists. */
 export const shownEvents = new Atom<{ rank: string; lanes: number[] } | null>(null);
-/** "Find in Communication": a communication operator that the other page shows. */
 /** Ranks whose communicator the Communication page is to show. */
 export const groupInCommunication = new Atom<readonly string[] | null>(null);
+/** "Find in Communication": a communication operator that the other page shows. */
 export const findInCommunication = new Atom<Ref | null>(null);
 /** Instants (marks, waits of no length) are drawn. */
 export const showInstants = new Atom<boolean>(true);

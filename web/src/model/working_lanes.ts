@@ -5,6 +5,12 @@ import type { RankLanes } from "./rank_lanes";
 import { box, boxLocked, type Box } from "./session";
 import { lanesOf, wantLanes } from "./tree";
 
+/** In viewNs. */
+interface Span {
+  from: Ns;
+  to: Ns;
+}
+
 /** The look of what stands for time without work (timeline/palette.ts has the others). */
 export const LOOK_FREE = 15;
 
@@ -41,13 +47,18 @@ export function deviceLanes(key: string): number[] {
   return [...new Set([...minimapLanes(key), ...(lanes?.lanesBelow(-1).filter(isComm) ?? [])])];
 }
 
-/** Boxes all lanes of a rank in a span (viewNs), also of one that is closed. A box that is locked stays. */
-export async function boxRank(rank: string, span: { from: Ns; to: Ns }): Promise<void> {
-  const lanes = await lanesOfRank(rank);
-  if (!boxLocked.get()) {
-    box.set({ from: span.from, to: span.to, lanes });
+/** Of boxes that wait for lanes the one that was asked for last is set. A box that is locked stays. */
+let lastAsked = 0;
+async function setBox({ from, to }: Span, lanesToCome: Promise<Box["lanes"]>): Promise<void> {
+  const asked = ++lastAsked;
+  const lanes = await lanesToCome;
+  if (asked === lastAsked && !boxLocked.get()) {
+    box.set({ from, to, lanes });
   }
 }
+
+/** Boxes all lanes of a rank in a span, also of one that is closed. */
+export const boxRank = (rank: string, span: Span): Promise<void> => setBox(span, lanesOfRank(rank));
 
 /** All lanes of a rank, as a box has them. Null: they are not there. */
 export async function lanesOfRank(rank: string): Promise<Box["lanes"]> {
@@ -55,11 +66,12 @@ export async function lanesOfRank(rank: string): Promise<Box["lanes"]> {
   return all.length > 0 ? all.map((lane) => ({ rank, lane, rows: null })) : null;
 }
 
-/** Boxes what the device did in a span (viewNs): Slice List says what it was, and for how long there was nothing. A box that is locked stays. */
-export async function boxDevice(rank: string, span: { from: Ns; to: Ns }): Promise<void> {
+async function deviceLanesToCome(rank: string): Promise<Box["lanes"]> {
   await wantLanes(rank);
   const lanes = deviceLanes(rank).map((lane) => ({ rank, lane, rows: null }));
-  if (!boxLocked.get()) {
-    box.set({ from: span.from, to: span.to, lanes: lanes.length > 0 ? lanes : null });
-  }
+  return lanes.length > 0 ? lanes : null;
 }
+
+/** Boxes what the device did in a span: Slice List says what it was, and for how long there was nothing. */
+export const boxDevice = (rank: string, span: Span): Promise<void> =>
+  setBox(span, deviceLanesToCome(rank));

@@ -4,8 +4,8 @@ import type { Ref, Table } from "../api/types";
 import type { Ns } from "../base/ns";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
-import { gotoPipeline, tab } from "../model/session";
-import { showWhole } from "../model/timeline";
+import { box, boxLocked, gotoPipeline, tab } from "../model/session";
+import { analyse, showWhole } from "../model/timeline";
 import { t } from "../words";
 import { nsReader, reader } from "./data";
 import { shortName } from "./findings_model";
@@ -95,6 +95,14 @@ async function stepOf({ key, step }: Place): Promise<string | null> {
   return step ?? (usual === undefined ? null : String(usual[0]));
 }
 
+/** What was boxed and analysed before is of another place. */
+function forgetSpans(): void {
+  if (!boxLocked.get()) {
+    box.set(null);
+    analyse(null);
+  }
+}
+
 async function showPlace(place: Place, isPipeline: boolean): Promise<void> {
   const { at } = place;
   try {
@@ -113,6 +121,7 @@ async function showPlace(place: Place, isPipeline: boolean): Promise<void> {
       return;
     }
     const ref = await sliceOf(place, from, to);
+    forgetSpans();
     await (ref === null ? showWork(rank, from, to) : showWhole(ref));
   } catch (error) {
     fail(error);
