@@ -55,6 +55,9 @@ class Pages extends Viewer {
 
 const browser = await launchUnseen(executablePath);
 const viewer = await Pages.open(browser, url, ROOM);
+// Pages of many ranks say of how many that are read their figures are; the command reads all.
+await viewer.api("load", {}, { all: true });
+await viewer.goto();
 
 const sideOf = (command, cluster) => ({
   cli: command,

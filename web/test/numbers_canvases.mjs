@@ -45,7 +45,8 @@ async function bars({ page }, { cli }) {
       .filter(([, column]) => row[column] !== null)
       .map(([name, column]) => ({
         what: `${name} of the bar of rank ${row.rank_id}`,
-        shown: said.get(row.rank_id)?.get(name),
+        // What is nothing in all ranks has no part there.
+        shown: said.get(row.rank_id)?.get(name) ?? (row[column] === 0 ? 0 : undefined),
         value: Math.round(row[column]),
       })),
   );

@@ -4,7 +4,8 @@
 export const MOST_ROWS = 200;
 /** Of these all rows, the first time that one of them has more: what is drawn where somebody scrolls to is not what is drawn at the ends.
  * NUMBERS_WHOLE=1: of all tables, each time, which takes minutes. */
-const WHOLE = /[?&]name=(operator_details|kernel_details|communication_operators)\b|^(links)\b/;
+const WHOLE =
+  /[?&]name=(operator_details|kernel_details|communication_operators)\b|^(links|PipelinePath)$/;
 const wasWhole = new Set();
 
 /** Runs in the page. Opens what is closed of a tree and scrolls the rows through. */

@@ -1,5 +1,6 @@
 // The pages that are looked at, with what is chosen on each. Each step says what the page shows then; `about` holds what its tables do not
 // tell of themselves.
+import { wholeTable } from "./numbers_sources.mjs";
 
 const ALL = { step: null, pipeline: null };
 const step = (name, about = {}) => ({ name, about: { ...ALL, ...about } });
@@ -61,7 +62,7 @@ async function* timeline(viewer, about) {
   const { origin_ns, start, end } = rank;
   const from = BigInt(origin_ns) + BigInt(start) - 1n;
   const { cli } = about;
-  const all = await about.api("slices", { rank: rank.key, lanes: lanes.join(), limit: 5000 });
+  const all = await wholeTable(about.api, "slices", { rank: rank.key, lanes: lanes.join() });
   const slice = all.columns.findIndex(([column]) => column === "slice");
   const boxed = await cli.rows(
     `SELECT id, name, step, start_ns, end_ns, start_ns - ${origin_ns} AS start, dur_ns AS duration FROM slice WHERE rank = ${rank.rank} AND id IN (${all.rows.map((row) => row[slice]).join()})`,

@@ -36,6 +36,19 @@ export function commandName({ name, unit }, row) {
 
 // --- tables of the server: views, modes, slices ---------------------------------------------------------------------------
 
+const MOST_AT_ONCE = 5000;
+
+/** A table of the server with all of its rows. */
+export async function wholeTable(api, path, asked) {
+  const table = await api(path, { ...asked, limit: MOST_AT_ONCE });
+  while (table.rows.length < table.total) {
+    const offset = table.rows.length;
+    const more = await api(path, { ...asked, offset, limit: MOST_AT_ONCE });
+    table.rows.push(...more.rows);
+  }
+  return table;
+}
+
 /** Counted from the rank's begin, as the page does. */
 async function sinceOrigin(rows, view, rank, moments) {
   const names = Object.keys(rows[0] ?? {}).filter((name) => moments.has(`${view} ${name}`));
@@ -51,7 +64,7 @@ async function withMeasured(rows, asked, { api }) {
   if (!/^(kernel|operator)_details$/.test(asked.name)) {
     return rows;
   }
-  const table = await api("view", { ...asked, limit: 5000 });
+  const table = await wholeTable(api, "view", asked);
   const at = table.columns.map(([name]) => name);
   const slice = at.indexOf("slice");
   const known = new Map(table.rows.map((row) => [row[slice], row]));
@@ -93,7 +106,7 @@ async function slicesSource(path, asked, about) {
   const key = asked.rank ?? asked.ranks?.split(",")[0];
   const sides = [about, ...(about.baseline === undefined ? [] : [about.baseline])];
   const { api, cli, ranks } = sides.find((s) => s.ranks.some((r) => r.key === key)) ?? about;
-  const table = await api(path, { ...asked, limit: 5000 });
+  const table = await wholeTable(api, path, asked);
   const at = (name) => table.columns.findIndex(([column]) => column === name);
   const ids = grouped(table.rows, (row) => asked.rank ?? row[at("rank")]);
   // Of several ranks times count from the begin of the first one.
@@ -166,7 +179,7 @@ async function statsSource(asked, about) {
   }
   const slices = withOwnTimes(
     await slicesSource("slices", { rank, lanes, from, to }, about),
-    await about.api("slices", { rank, lanes, from, to, limit: 5000 }),
+    await wholeTable(about.api, "slices", { rank, lanes, from, to }),
   );
   return [...grouped(slices, (s) => s.name)].map(([name, own]) => {
     const all = own.map((s) => s.duration);
@@ -411,7 +424,11 @@ async function linksSource(_, { api, cli, cluster }) {
   const groups = await cli.rows(
     "SELECT group_name, pg_name, rank_set FROM CommunicationGroupMapping",
   );
-  const asked = { name: "communication_matrix_sum", table: "LinksOfUnknownRanks", limit: 5000 };
+  const asked = {
+    name: "communication_matrix_sum",
+    table: "LinksOfUnknownRanks",
+    limit: MOST_AT_ONCE,
+  };
   const placed = await api("mode", { ...asked, cluster, nothing: 1 });
   const names = placed.columns?.map(([name]) => name);
   const strangers = (placed.rows ?? [])

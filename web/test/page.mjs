@@ -54,14 +54,15 @@ export async function launchUnseen(executablePath) {
 /** A slice's name as the page shows it: of a mark that is a dict, what it says. */
 export const shownName = (name) => /^\{'name': '([^']*)'\}$/.exec(name)?.[1] ?? name;
 
-/** The routes of the server that an address ("http://127.0.0.1:8686/#token=...") names. */
+/** The routes of the server that an address ("http://127.0.0.1:8686/#token=...") names; with a body it is sent to them. */
 export function apiOf(url) {
   const at = new URL(url);
   const token = new URLSearchParams(at.hash.slice(1)).get("token");
-  return async (path, params = {}) => {
+  return async (path, params = {}, body = undefined) => {
     const query = new URLSearchParams(params).toString();
     const reply = await fetch(`${at.origin}/api/${path}${query === "" ? "" : `?${query}`}`, {
-      headers: { Authorization: `Bearer ${token}` },
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     });
     if (!reply.ok) {
       throw new Error(`${path}: ${reply.status} ${await reply.text()}`);

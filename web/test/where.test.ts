@@ -5,6 +5,7 @@ import type { Table } from "../src/api/types";
 import type { Entry, Values } from "../src/pages/summary_model";
 import {
   cornerOf,
+  differenceOf,
   DOT_PX,
   linkOffset,
   NUMBER_PX,
@@ -57,6 +58,26 @@ const entry = (index: string, step: string, values: Partial<Values>): Entry => (
   pp: null,
   tp: null,
   values: { ...NONE, ...values },
+});
+
+test("a difference is of ranks that both know", () => {
+  const now = new Map([
+    ["0", 30],
+    ["1", 20],
+    ["2", 5],
+  ]);
+  const base = new Map([
+    ["0", 10],
+    ["1", 25],
+    ["3", 7],
+  ]);
+  assert.deepEqual(
+    [...differenceOf(now, base)],
+    [
+      ["0", 20],
+      ["1", -5],
+    ],
+  );
 });
 
 test("where: each place of every grid is found again at its middle, and none beside it", () => {

@@ -94,8 +94,10 @@ export function moment(ns: number): string {
   return `${fixed(ns / unit.ns, unit.ns === 1 ? 0 : unit.ns > 1e3 ? 3 : 1)} ${unit.name}`;
 }
 
-/** "+12.4 ms": by how much something is moved. */
-export const signedDuration = (ns: number): string => `${ns > 0 ? "+" : ""}${duration(ns)}`;
+/** A difference says which way it goes: "+12.4". */
+export const signedText = (value: number, text: (value: number) => string): string =>
+  `${value > 0 ? "+" : ""}${text(value)}`;
+export const signedDuration = (ns: number): string => signedText(ns, duration);
 
 /** "12 401 233 ns", with thin spaces. */
 export function exact(ns: number): string {

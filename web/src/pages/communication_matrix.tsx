@@ -1,7 +1,7 @@
 /** Who sends how much to whom, and how fast: a map of pairs, and their table. */
 import { useMemo, useState } from "preact/hooks";
 import type { Cell, Table } from "../api/types";
-import { duration, significant } from "../base/time";
+import { duration, signedText, significant } from "../base/time";
 import { HeatMap, type HeatCell } from "../panels/chart";
 import { Empty } from "../panels/empty";
 import { LocalTable } from "../panels/table";
@@ -248,7 +248,7 @@ function PairMap(p: PairMapProps) {
       unit={UNIT[value]}
       text={(v) =>
         changes !== null
-          ? `${v > 0 ? "+" : ""}${significant(v)}`
+          ? signedText(v, significant)
           : value === "transport"
             ? (kinds[v - 1] ?? "")
             : significant(v)

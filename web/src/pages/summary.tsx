@@ -114,7 +114,7 @@ export function SummaryPage() {
           more={known.data ?? NOTHING_BESIDE}
           base={
             base !== null && compared.data?.base === base && compared.data.steps !== null
-              ? { steps: compared.data.steps, more: compared.data.more }
+              ? { cluster: base, steps: compared.data.steps, more: compared.data.more }
               : null
           }
           own={reply.data.arranged.algorithm}

@@ -37,10 +37,11 @@ import {
   type Values,
 } from "./summary_model";
 import { change, state, TOPS } from "./summary_state";
-import { Where } from "./where";
+import { Where, type BaseRanks } from "./where";
 import { filterOf, unplaced, type Groups, type Spot } from "./where_model";
 
 interface BaseSteps {
+  cluster: number;
   steps: Table;
   more: Beside;
 }
@@ -70,6 +71,10 @@ export function Overview(p: OverviewProps) {
     [p.spots, known.length],
   );
   const shown = useShown(steps, p.more, spots);
+  const baseRanks = useMemo(
+    () => (p.base === null ? null : ranksOfBase(p.base, shown.names, shown.step)),
+    [p.base, shown.names.join(), shown.step],
+  );
   const [rank, setRank] = useState<string | null>(null);
   const { setup, fold } = now;
   return (
@@ -105,6 +110,7 @@ export function Overview(p: OverviewProps) {
           groups={groups}
           folded={setup === null ? [] : FOLDED[fold]}
           details={setRank}
+          base={baseRanks}
         />
         {setup !== null && fold !== "none" ? (
           <Folded boxes={foldOf(shown.ranks, places, setup.sizes, fold)} />
@@ -114,7 +120,7 @@ export function Overview(p: OverviewProps) {
       </div>
       {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
       <div class="card flush">
-        <Figures shown={shown} base={p.base} rank={rank} choose={setRank} />
+        <Figures shown={shown} base={baseRanks} rank={rank} choose={setRank} />
       </div>
     </>
   );
@@ -122,7 +128,7 @@ export function Overview(p: OverviewProps) {
 
 interface FiguresProps {
   shown: Shown;
-  base: BaseSteps | null;
+  base: BaseRanks | null;
   rank: string | null;
   choose: (rank: string) => void;
 }
@@ -134,13 +140,12 @@ function Figures({ shown, base: there, rank, choose }: FiguresProps) {
     () => tableOf(shown.all, known, shown.names.length > 1 ? shown.step : null),
     [shown.all, known, shown.step],
   );
-  const base = useMemo(
-    () => (there === null ? null : baseOf(there, known, shown.names, shown.step)),
-    [there, known, shown.names.join(), shown.step],
-  );
   const both = useMemo(
-    () => (base === null ? null : beside(table, base.table, SUMMARY_PAIRING)),
-    [table, base],
+    () =>
+      there === null
+        ? null
+        : beside(table, tableOf(ofStep(there.entries, there.step), known, null), SUMMARY_PAIRING),
+    [table, there, known],
   );
   const options = {
     title: t("summary.table"),
@@ -152,11 +157,11 @@ function Figures({ shown, base: there, rank, choose }: FiguresProps) {
     onRow: (row: TableRow) => row.get("type") === "rank" && choose(String(row.get("index"))),
     isMarked: (row: TableRow) => row.get("type") === "rank" && row.get("index") === rank,
   };
-  return both === null || base === null ? (
+  return both === null || there === null ? (
     <LocalTable table={table} {...options} />
   ) : (
     <>
-      {base.step !== null && <p class="quiet">{t("beside.step", base.step)}</p>}
+      {there.step !== null && <p class="quiet">{t("beside.step", there.step)}</p>}
       <BesideLocal
         table={both}
         now={table}
@@ -171,15 +176,17 @@ function Figures({ shown, base: there, rank, choose }: FiguresProps) {
 const SUMMARY_PAIRING: Pairing = { keys: ["index", "type"], plain: ["dp", "pp", "tp"] };
 
 /** Of the baseline the step of the same place among its own, since steps of another run have other numbers; all where it has none. */
-function baseOf(
-  { steps, more }: BaseSteps,
-  known: readonly Indicator[],
+function ranksOfBase(
+  { cluster, steps, more }: BaseSteps,
   names: string[],
   step: string | null,
-): { table: Table; step: string | null } {
+): BaseRanks {
   const own = choicesOf(steps, "step");
-  const there = step === null ? null : (own[names.indexOf(step)] ?? null);
-  return { table: tableOf(ofStep(entriesOf(steps, more), there), known, null), step: there };
+  return {
+    cluster,
+    entries: entriesOf(steps, more),
+    step: step === null ? null : (own[names.indexOf(step)] ?? null),
+  };
 }
 
 /** What the choice leaves of the steps. */

@@ -16,9 +16,10 @@ export interface State {
   stage: string;
   fold: Fold;
   setup: Setup | null;
-  /** Of the grid of ranks: its figure ("": nobody has chosen), the filter of places, the links that are drawn, the rank that is kept, where a click goes,
-   * and the range of its colours, as typed. */
+  /** Of the grid of ranks: its figure ("": nobody has chosen), whether it has the colours of its values also beside a baseline, the filter of places,
+   * the links that are drawn, the rank that is kept, where a click goes, and the range of its colours, as typed. */
   metric: string;
+  plain: "" | "1";
   where: string;
   links: string;
   at: string;
@@ -35,6 +36,7 @@ const FIRST: State = {
   fold: "none",
   setup: null,
   metric: "",
+  plain: "",
   where: "",
   links: "pp,dp",
   at: "",
@@ -65,6 +67,7 @@ export const part = {
       fold: FOLDS.find((f) => f === from.fold) ?? "none",
       setup: setupFrom(from.setup),
       metric: (from.metric ?? "") === "" ? "" : metricOf(from.metric).id,
+      plain: from.plain === "1" ? "1" : "",
       where: from.where ?? "",
       links: from.links ?? FIRST.links,
       at: from.at ?? "",

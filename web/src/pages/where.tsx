@@ -1,8 +1,9 @@
 /** Where is it: all ranks of the job in their places, coloured by a figure that some table says of each. */
 import { useMemo, useState } from "preact/hooks";
+import type { Params } from "../api/client";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { duration, exact, fixed, percent, significant, unitFor } from "../base/time";
+import { duration, exact, fixed, percent, signedText, significant, unitFor } from "../base/time";
 import { tab } from "../model/session";
 import { groupInCommunication } from "../model/timeline";
 import { useScale } from "../panels/chart_heat";
@@ -16,6 +17,7 @@ import type { Entry } from "./summary_model";
 import { change, GOES, state } from "./summary_state";
 import { roomFor, linkColour, WhereGrid, type Box, type Link } from "./where_grid";
 import {
+  differenceOf,
   dimensionsOf,
   DIMENSIONS,
   figuresOfSteps,
@@ -47,8 +49,17 @@ export interface WhereProps {
   /** Dimensions that are folded into one box. */
   folded: readonly Dimension[];
   details: (rank: string | null) => void;
+  /** What stands beside it; null: nothing. */
+  base: BaseRanks | null;
 }
 
+export interface BaseRanks {
+  cluster: number;
+  entries: Entry[];
+  step: string | null;
+}
+
+const NOBODY: Whose = { entries: [], step: null, params: {} };
 const nameOf = (m: Metric): string => t(`metric.${m.id}` as Word);
 /** What stands in lines of the tip; more are counted. */
 const MEMBERS_IN_TIP = 8;
@@ -66,11 +77,18 @@ interface Told {
   retry: () => void;
 }
 
-/** The figures of a metric: from the table of steps at once, from other analyses when they are asked for. */
-function useFigures(id: string, entries: Entry[], step: string | null): Told {
+/** Of which ranks figures are: entries of steps, the step (null: all), and what says whose tables. */
+interface Whose {
+  entries: Entry[];
+  step: string | null;
+  params: Params;
+}
+
+/** The figures of a metric; null: of nobody. From the table of steps at once, from other analyses when they are asked for. */
+function useFigures(id: string, whose: Whose | null): Told {
   const metric = metricOf(id);
-  const { source } = metric;
-  const params = setupParams(useAtom(state).setup);
+  const source = whose === null ? null : metric.source;
+  const { entries, step, params } = whose ?? NOBODY;
   const reply = useReply<Table | null>(
     JSON.stringify([source?.mode, source?.table, params]),
     source === null
@@ -84,9 +102,9 @@ function useFigures(id: string, entries: Entry[], step: string | null): Told {
   );
   const table = source === null ? null : reply.data;
   const ofStep = (of: string | null): Figures =>
-    source === null
+    metric.source === null
       ? figuresOfSteps(entries, of, metric)
-      : table?.name !== source.table
+      : source === null || table?.name !== source.table
         ? new Map()
         : figuresOfTable(table, source, metric.unit, of);
   const figures = useMemo(() => ofStep(step), [entries, table, id, step]);
@@ -118,13 +136,24 @@ function writtenAs(metric: Metric, figures: Figures): Written {
 export function Where(p: WhereProps) {
   const now = useAtom(state);
   const metric = now.metric !== "" ? now.metric : metricAtFirst(p.entries);
-  const told = useFigures(metric, p.entries, p.step);
+  const params = setupParams(now.setup);
+  const told = useFigures(metric, { ...p, params });
+  const there = useFigures(
+    metric,
+    p.base === null ? null : { ...p.base, params: { ...params, cluster: p.base.cluster } },
+  );
+  const base = p.base !== null && now.plain === "" ? there : null;
+  const shown = useMemo(
+    () => (base === null ? told.figures : differenceOf(told.figures, base.figures)),
+    [told.figures, base?.figures],
+  );
   const { spots } = p;
   const accepts = filterOf(now.where);
   const boxes = useMemo(
-    () => boxesOf(spots, told.figures, p.folded, accepts ?? (() => true)),
-    [spots, told.figures, p.folded.join(), now.where],
+    () => boxesOf(spots, shown, p.folded, accepts ?? (() => true)),
+    [spots, shown, p.folded.join(), now.where],
   );
+  const failed = [told, base].find((one) => one !== null && one.error !== null);
   if (spots.length < 2) {
     return null;
   }
@@ -135,12 +164,13 @@ export function Where(p: WhereProps) {
         metric={metric}
         kinds={dimensionsOf(spots).filter((d) => p.groups[d] !== undefined)}
         isWrong={accepts === null}
+        hasBase={p.base !== null}
       />
       {!p.isArranged && <p class="quiet">{t("where.unplaced")}</p>}
-      {told.error !== null ? (
-        <Failed error={told.error} retry={told.retry} />
+      {failed !== undefined && failed !== null ? (
+        <Failed error={failed.error} retry={failed.retry} />
       ) : (
-        <Plot {...p} told={told} boxes={boxes} />
+        <Plot {...p} told={told} there={base} shown={shown} boxes={boxes} />
       )}
     </section>
   );
@@ -150,9 +180,10 @@ interface ChoosingProps {
   metric: string;
   kinds: Dimension[];
   isWrong: boolean;
+  hasBase: boolean;
 }
 
-function Choosing({ metric, kinds, isWrong }: ChoosingProps) {
+function Choosing({ metric, kinds, isWrong, hasBase }: ChoosingProps) {
   const now = useAtom(state);
   const colours = useColours();
   const drawn = now.links.split(",");
@@ -171,6 +202,13 @@ function Choosing({ metric, kinds, isWrong }: ChoosingProps) {
         }))}
         onChange={(chosen) => change({ metric: chosen, least: "", most: "" })}
       />
+      {hasBase && (
+        <Check
+          label={t("comm.difference")}
+          checked={now.plain === ""}
+          onChange={(on) => change({ plain: on ? "" : "1", least: "", most: "" })}
+        />
+      )}
       <label title={t("where.filter-hint")}>
         {t("where.filter")}
         <input
@@ -211,25 +249,26 @@ function Choosing({ metric, kinds, isWrong }: ChoosingProps) {
   );
 }
 
-type PlotProps = WhereProps & { told: Told; boxes: Box[] };
+type PlotProps = WhereProps & {
+  told: Told;
+  /** Of the baseline, where the difference to it is shown. */
+  there: Told | null;
+  shown: Figures;
+  boxes: Box[];
+};
 
 function Plot(p: PlotProps) {
   const now = useAtom(state);
-  const { told, boxes } = p;
-  const written = writtenAs(told.metric, told.figures);
+  const { told, there, boxes } = p;
+  const written = writtenAs(told.metric, p.shown);
+  const text = there === null ? significant : (v: number): string => signedText(v, significant);
   const shown = useMemo(
     () =>
       boxes.map((b) => ({ ...b, value: b.value === undefined ? b.value : b.value / written.per })),
     [boxes, written.per],
   );
-  const values = shown.map((b) => b.value).filter((v) => v !== undefined);
   const scale = useScale(
-    {
-      least: values.reduce((a, b) => Math.min(a, b), Infinity),
-      most: values.reduce((a, b) => Math.max(a, b), -Infinity),
-      unit: written.unit,
-      text: significant,
-    },
+    { ...endsOf(shown, there !== null), unit: written.unit, text, isDifference: there !== null },
     [{ least: now.least, most: now.most }, change],
   );
   const [width] = useState(() => innerWidth - 52 - LIST_PX);
@@ -254,7 +293,7 @@ function Plot(p: PlotProps) {
         {scale.bar}
         {nUnknown > 0 && (
           <span class="unknown-key">
-            {told.isLoading
+            {told.isLoading || there?.isLoading === true
               ? t("where.working")
               : t("where.unknown", String(nUnknown), String(shown.length))}
           </span>
@@ -263,10 +302,13 @@ function Plot(p: PlotProps) {
       <div class="where-plot">
         <div class="where-grid" style={{ maxWidth: `${room.width}px` }}>
           <WhereGrid
-            title={t("where.of", nameOf(told.metric))}
+            title={[
+              t("where.of", nameOf(told.metric)),
+              ...(there === null ? [] : [t("comm.difference")]),
+            ].join(" ")}
             boxes={shown}
             scale={scale}
-            text={significant}
+            text={text}
             titleOf={(box) => titleOf(box, many)}
             linesOf={about}
             linksOf={linksOf}
@@ -276,7 +318,13 @@ function Plot(p: PlotProps) {
             height={room.height}
           />
         </div>
-        <Largest boxes={shown} many={many} kept={kept} unit={written.unit} go={go} />
+        <Largest
+          boxes={shown}
+          many={many}
+          kept={kept}
+          textOf={(value) => `${text(value)} ${written.unit}`}
+          go={go}
+        />
       </div>
       <p class="quiet">{t("where.hint")}</p>
       {kept !== null && (
@@ -294,18 +342,30 @@ function Plot(p: PlotProps) {
   );
 }
 
+/** From the least to the largest figure; of differences as far to both sides of 0. */
+function endsOf(boxes: Box[], isDifference: boolean): { least: number; most: number } {
+  let [least, most] = [Infinity, -Infinity];
+  for (const { value } of boxes) {
+    if (value !== undefined) {
+      least = Math.min(least, value);
+      most = Math.max(most, isDifference ? Math.abs(value) : value);
+    }
+  }
+  return { least: isDifference ? -most : least, most };
+}
+
 /** Those with most of it; a click keeps one, a double click goes there. */
 function Largest({
   boxes,
   many,
   kept,
-  unit,
+  textOf,
   go,
 }: {
   boxes: Box[];
   many: readonly Dimension[];
   kept: Box | null;
-  unit: string;
+  textOf: (value: number) => string;
   go: (box: Box) => void;
 }) {
   const most = useMemo(
@@ -333,7 +393,7 @@ function Largest({
             onDblClick={() => go(box)}
           >
             <span>{titleOf(box, many)}</span>
-            <span>{`${significant(box.value!)} ${unit}`}</span>
+            <span>{textOf(box.value!)}</span>
           </button>
         </li>
       ))}
@@ -360,6 +420,14 @@ function useAbout(p: PlotProps, many: readonly Dimension[]) {
     const lines: Hit["lines"] = [[nameOf(metric), figureText(metric, value)]];
     if (value !== undefined && metric.unit === "ns") {
       lines.push(["", exact(value)]);
+    }
+    if (p.there !== null) {
+      const before = p.there.figures.get(box.spot.rank);
+      lines.push([t("comm.there"), figureText(metric, before)]);
+      if (value !== undefined && before !== undefined) {
+        const more = value - before;
+        lines.push([t("comm.difference"), signedText(more, (v) => figureText(metric, v))]);
+      }
     }
     if (value !== undefined && mean > 0) {
       const share = value / mean - 1;

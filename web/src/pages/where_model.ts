@@ -136,6 +136,15 @@ export function figuresOfSteps(entries: Entry[], step: string | null, metric: Me
   return known(ranks.map((e) => [e.index, metric.of!(e)]));
 }
 
+/** By how much a figure is more than that of the baseline, of ranks that both know. */
+export const differenceOf = (now: Figures, base: Figures): Figures =>
+  new Map(
+    [...now].flatMap(([rank, value]) => {
+      const before = base.get(rank);
+      return before === undefined ? [] : [[rank, value - before] as const];
+    }),
+  );
+
 const known = (all: (readonly [string, number | null])[]): Figures =>
   new Map(all.filter((one): one is readonly [string, number] => one[1] !== null));
 
@@ -326,7 +335,6 @@ export const dimsOf = (spots: readonly Spot[]): GridDims => {
   return { pp: size("pp"), dp: size("dp"), cp: size("cp"), tp: size("tp") };
 };
 
-/** The left upper corner of a place. */
 /** From here cells hold figures, in their middle. */
 export const NUMBER_PX = 24;
 
@@ -337,6 +345,7 @@ export const DOT_PX = 3;
 export const linkOffset = (g: Grid): number =>
   g.cell >= NUMBER_PX ? g.cell - DOT_PX - 1 : g.cell / 2;
 
+/** The left upper corner of a place. */
 export function cornerOf(g: Grid, s: Place): [x: number, y: number] {
   const column = s.dp % g.perLine;
   const line = s.pp * g.lines + Math.floor(s.dp / g.perLine);
