@@ -315,8 +315,8 @@ static void column_archive(ps_archive *a, void *column) {
     ps_column *x = column;
     PS_ARCHIVE_BELOW(a, x, type, PS_COL_STRING_ID + 1);
     PS_ARCHIVE_BELOW(a, x, unit, PS_UNIT_MHZ + 1);
-    PS_ARCHIVE(a, x, name, sql_type, exact, header, is_member, is_key, width, shown, merged,
-               divisor, unknown_below_zero);
+    PS_ARCHIVE(a, x, name, sql_type, exact, header, is_member, is_beside, is_key, width, shown,
+               merged, divisor, unknown_below_zero);
     if (ps_archive_is_reading(a) && x->name == NULL) {
         ps_archive_refuse(a, "column");
     }

@@ -82,6 +82,7 @@ typedef struct ps_column {
     bool exact;   /* text output: digits as they are, no scaling of the unit */
     const char *header; /* in csv and xlsx files, when not the name of the column in files */
     bool is_member;    /* names one of many that may be alike (a rank, a pipeline): ps_table_fold */
+    bool is_beside;    /* people read it against the column before it: both have as many decimals */
     bool is_key;       /* SQLite: part of the index ix_<table>_<key>[_<key>...] */
     double width;      /* xlsx, in characters; 0: by its content */
     const char *shown; /* the name on the terminal, where the own one is long; NULL: the own one */

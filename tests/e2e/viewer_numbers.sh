@@ -14,4 +14,5 @@ simulate 1f1b --pp 2 --microbatches 6 --dp 2 --tp 2 --seed 2 --profile "$T/base"
 numbers DualPipeV "$T/dualpipev"
 numbers 'slow stage' "$T/stage"
 numbers 'slow rank' "$T/rank" "$T/base"
+numbers PyTorch tests/data/torch_pipeline/gpipe
 numbers_end

@@ -167,6 +167,40 @@ static void next_to_nothing(void **context) {
     ps_table_free(t);
 }
 
+/* Both sides and what lies between them are read together: 480.960 - 480.455 is 0.505, and 600.650 - 479.551 is 121.099. */
+static void beside_one_another(void **context) {
+    (void)context;
+    static const ps_column COLUMNS[] = {
+        {.name = "new", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+        {.name = "base", .type = PS_COL_INT, .unit = PS_UNIT_NS, .is_beside = true},
+        {.name = "lost", .type = PS_COL_INT, .unit = PS_UNIT_NS, .is_beside = true},
+        {.name = "other", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
+    static const int64_t NUMBERS[][4] = {
+        {480960 * US, 480455 * US, 505 * US, 1230 * US},
+        {600650 * US, 479551 * US, 121099 * US, 4560 * US},
+        {479700 * US, 479720 * US, -20 * US, 7890 * US},
+    };
+    ps_table *t = ps_table_new("numbers", "", COLUMNS, 4);
+    assert_non_null(t);
+    for (size_t r = 0; r < 3; r++) {
+        assert_true(ps_table_add_row(t));
+        for (size_t c = 0; c < 4; c++) {
+            ps_table_set_int(t, c, NUMBERS[r][c]);
+        }
+    }
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_text_style style = {.width = 100};
+    assert_int_equal(ps_write_table_text(t, &style, &out, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&out), "new (ms)  base (ms)  lost (ms)  other (ms)\n"
+                                          "------------------------------------------\n"
+                                          "   481.0      480.5        0.5        1.23\n"
+                                          "   600.6      479.6      121.1        4.56\n"
+                                          "   479.7      479.7      -<0.1        7.89\n");
+    ps_buf_fini(&out);
+    ps_table_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_beside_steps),
@@ -177,6 +211,7 @@ int main(void) {
         cmocka_unit_test(digits),
         cmocka_unit_test(sizes),
         cmocka_unit_test(next_to_nothing),
+        cmocka_unit_test(beside_one_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

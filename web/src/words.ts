@@ -1246,7 +1246,7 @@ export function t(word: Word, ...values: (string | number)[]): string {
 /** Names of columns, as the program writes them, in Chinese. What is not here stands as it is. */
 // prettier-ignore
 const COLUMNS: Record<string, string> = {
-  "part of a step": "step 的组成", new: "新采集", base: "基线", lost: "增加", "new / base": "新 / 基线", "calls new": "次数（新）", "calls base": "次数（基线）",
+  "part of a step": "step 的组成", new: "新采集", base: "基线", lost: "增加", "new / base": "新 / 基线", "new / base a call": "单次 新 / 基线", "calls new": "次数（新）", "calls base": "次数（基线）",
   "step new": "step（新）", "step base": "step（基线）", "in computing": "其中计算", "in free": "其中空闲",
   "before the first work": "首项工作之前", "after the last work": "末项工作之后",
   "host total": "主机线程总计", "host self": "主机线程自身", "device total": "设备总计", "device self": "设备自身", longest: "最长", "longest rank": "最长者 rank",

@@ -15,6 +15,7 @@ import {
   TOTAL,
   type Pair,
 } from "../src/pages/communication_model";
+import { columnsOf } from "../src/panels/table_model";
 import { Columns } from "../src/pages/columns";
 import { endsTogether, opsOf, rankTimes, timesOf } from "../src/pages/communication_times_model";
 import { curvesBeside } from "../src/pages/memory_model";
@@ -110,8 +111,34 @@ void test("a difference of nothing is 0, one of next to nothing says so", () => 
   const shown = shownAs("share difference", "real", "%", false, []);
   assert.equal(valueText(0, shown), "0");
   assert.equal(valueText(-0, shown), "0");
-  assert.equal(valueText(-0.04, shown), ">\u22120.1");
+  assert.equal(valueText(-0.04, shown), "\u2212<0.1");
   assert.equal(valueText(-0.06, shown), "\u22120.1");
+});
+
+void test("both sides and what lies between them have as many decimals", () => {
+  const stages: Table = {
+    ...table([]),
+    columns: [
+      ["new", "int", "ns", false],
+      ["base", "int", "ns", false],
+      ["lost", "int", "ns", false],
+      ["in free", "int", "ns", false],
+    ],
+    rows: [
+      [480_960_000, 480_455_000, 505_000, 1_230_000],
+      [600_650_000, 479_551_000, 121_099_000, 4_560_000],
+    ],
+  };
+  const decimals = columnsOf(stages).map((column) => column.shown.decimals);
+  assert.equal(new Set(decimals.slice(0, 3)).size, 1);
+  const columns = [...table([]).columns, ["total base", "int", "ns", false] as const];
+  const both = columnsOf({
+    ...table([]),
+    columns: [...columns, ["total difference", "int", "ns", false]],
+    rows: [["a", 0, 803_050_000, 4, 701_100_000, 101_950_000]],
+  } as Table);
+  const digits = [2, 4, 5].map((i) => both[i].shown.decimals);
+  assert.equal(new Set(digits).size, 1);
 });
 
 void test("the partner of a rank, while its capture is open", () => {

@@ -95,7 +95,7 @@ test("one number of decimals to a column; what is too small for it is said as th
     "12.00",
     "3.00",
     "2.50",
-    ">\u22120.01",
+    "\u2212<0.01",
   ]);
   assert.deepEqual(column([0.0123, 0.5, 8e-6, 0], "", "real"), ["0.012", "0.500", "<0.001", "0"]);
   assert.deepEqual(column([1.2e-5, 4e-6], "", "real"), ["0.0000120", "0.0000040"], "all of it");

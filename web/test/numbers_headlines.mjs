@@ -94,7 +94,7 @@ async function findings({ page }, { cli }) {
     ];
   });
   return [
-    { what: "verdict", text: verdict ?? "", value: report.verdict ?? "" },
+    { what: "verdict", text: verdict ?? "", value: asShown(report.verdict ?? "") },
     { what: "findings", text: String(items.length), value: shown.length, unit: "" },
     ...(await Promise.all(each)).flat(),
   ];

@@ -9,6 +9,7 @@ const plain = (name) =>
     .toLowerCase()
     .replaceAll("%", "percent")
     .replaceAll("/s", "pers")
+    .replaceAll("gb_s", "gbpers")
     .replace(/[^a-z0-9]/g, "");
 
 const sum = (all) => all.reduce((a, b) => a + b, 0);
@@ -130,8 +131,11 @@ async function slicesSource(path, asked, about) {
     // Moments among them are counted so, too.
     const valueOf = (value) =>
       typeof value === "bigint" ? Number(value - BigInt(origin_ns)) : value;
-    const argsOf = ({ id }) => (by.get(id) ?? []).map(({ key, value }) => [key, valueOf(value)]);
-    out.push(...rows.map((row) => ({ ...Object.fromEntries(argsOf(row)), ...row })));
+    // An argument that is called as a column of slices says what it is.
+    const keyOf = (key, row) => (row[key] === undefined ? key : `${key} (argument)`);
+    const argsOf = (row) =>
+      (by.get(row.id) ?? []).map(({ key, value }) => [keyOf(key, row), valueOf(value)]);
+    out.push(...rows.map((row) => ({ ...row, ...Object.fromEntries(argsOf(row)) })));
   }
   const none = Object.fromEntries(out.flatMap((row) => Object.keys(row).map((key) => [key, null])));
   return out.map((row) => ({ ...none, ...row }));

@@ -18,14 +18,14 @@ export function unitsIn(shown, own) {
   return shown === own ? 1 : a === undefined || b === undefined ? NaN : a / b;
 }
 
-/** "12 401.50", "−3", "<0.01", ">−0.01", "+2.1 %": the number, its decimals, and what stands before it. null: it is none. */
+/** "12 401.50", "−3", "<0.01", "−<0.01", "+2.1 %": the number, its decimals, and what stands before it. null: it is none. */
 export function numberOf(text) {
-  const form = /^([<>]?)([+\u2212-]?)(\d[\d\u2009]*)(?:\.(\d+))?(?:e([+-]?\d+))?$/;
+  const form = /^([+\u2212-]?)(<?)(\d[\d\u2009]*)(?:\.(\d+))?(?:e([+-]?\d+))?$/;
   const found = form.exec(text.trim());
   if (found === null) {
     return null;
   }
-  const [, than, sign, whole, rest = "", power = "0"] = found;
+  const [, sign, than, whole, rest = "", power = "0"] = found;
   const digits = `${whole.replaceAll("\u2009", "")}${rest === "" ? "" : `.${rest}`}`;
   const isBelow = sign === "-" || sign === "\u2212";
   const decimals = rest.length - Number(power);
@@ -36,10 +36,7 @@ export function numberOf(text) {
 /** Whether a number that is shown is a value: both in one unit. */
 function isRounded(shown, value) {
   if (shown.than === "<") {
-    return value > 0 && value < shown.value;
-  }
-  if (shown.than === ">") {
-    return value < 0 && value > shown.value;
+    return value / shown.value > 0 && Math.abs(value) < Math.abs(shown.value);
   }
   const room = 0.5 * 10 ** -shown.decimals;
   return Math.abs(shown.value - value) <= room + RELATIVE * Math.abs(value);

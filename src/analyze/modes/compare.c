@@ -58,12 +58,14 @@ typedef struct part_row {
 
 #define NS(text, row, member)                                                                      \
     { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_NS }
+#define NS_BESIDE(text, row, member)                                                               \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_NS, .is_beside = true }
 
 static const ps_column OVERALL[] = {
     {.name = "part of a step", PS_FIELD(part_row, name)},
     NS("new", part_row, now),
-    NS("base", part_row, base),
-    NS("lost", part_row, lost),
+    NS_BESIDE("base", part_row, base),
+    NS_BESIDE("lost", part_row, lost),
     {.name = "new / base", PS_FIELD(part_row, ratio)},
 };
 
@@ -165,8 +167,8 @@ static const ps_column STEPS[] = {
     {.name = "step new", PS_FIELD(step_row, step[0])},
     {.name = "step base", PS_FIELD(step_row, step[1])},
     NS("new", step_row, ns[0]),
-    NS("base", step_row, ns[1]),
-    NS("lost", step_row, lost[0]),
+    NS_BESIDE("base", step_row, ns[1]),
+    NS_BESIDE("lost", step_row, lost[0]),
     NS("in computing", step_row, lost[1]),
     NS("not overlapped", step_row, lost[2]),
     NS("in free", step_row, lost[3]),
@@ -290,15 +292,19 @@ static size_t join_compare(pair *pairs, size_t n) {
 
 typedef struct pair_row {
     pair of;
-    double calls[2], ratio;
+    double calls[2], ratio, ratio_a_call;
 } pair_row;
 
 #define PAIR_COLUMNS                                                                               \
     {.name = "calls new", PS_FIELD(pair_row, calls[0]), .unit = PS_UNIT_COUNT},                    \
-        {.name = "calls base", PS_FIELD(pair_row, calls[1]), .unit = PS_UNIT_COUNT},               \
-        NS("new", pair_row, of.time_ns[0]), NS("base", pair_row, of.time_ns[1]),                   \
-        NS("lost", pair_row, of.lost_ns), {                                                        \
-        .name = "new / base", PS_FIELD(pair_row, ratio)                                            \
+        {.name = "calls base",                                                                     \
+         PS_FIELD(pair_row, calls[1]),                                                             \
+         .unit = PS_UNIT_COUNT,                                                                    \
+         .is_beside = true},                                                                       \
+        NS("new", pair_row, of.time_ns[0]), NS_BESIDE("base", pair_row, of.time_ns[1]),            \
+        NS_BESIDE("lost", pair_row, of.lost_ns),                                                   \
+        {.name = "new / base", PS_FIELD(pair_row, ratio)}, {                                       \
+        .name = "new / base a call", PS_FIELD(pair_row, ratio_a_call), .is_beside = true           \
     }
 #define NAME_COLUMN                                                                                \
     { .name = "name", PS_FIELD(pair_row, of.name) }
@@ -358,10 +364,14 @@ static void give_compare_class(const class_table *which, const pair *pairs, size
         double steps[2] = {(double)steps_of_counts(now, p->class_),
                            (double)steps_of_counts(base, p->class_)};
         if (p->class_ == (int64_t)which->class_) {
-            ps_table_put(t, &(pair_row){.of = *p,
-                                        .calls = {(double)p->count[0] / steps[0],
-                                                  (double)p->count[1] / steps[1]},
-                                        .ratio = compare_ratio(p->time_ns[0], p->time_ns[1])});
+            double calls[2] = {(double)p->count[0] / steps[0], (double)p->count[1] / steps[1]};
+            double ratio = compare_ratio(p->time_ns[0], p->time_ns[1]);
+            bool has_calls = calls[0] > 0 && calls[1] > 0;
+            ps_table_put(
+                t, &(pair_row){.of = *p,
+                               .calls = {calls[0], calls[1]},
+                               .ratio = ratio,
+                               .ratio_a_call = has_calls ? ratio * calls[1] / calls[0] : NAN});
         }
     }
     ps_result_give(out, t);

@@ -15,8 +15,8 @@ typedef struct stage_row {
 static const ps_column STAGES[] = {
     {.name = "stage", PS_FIELD(stage_row, stage)},
     {.name = "new", PS_FIELD(stage_row, now), .unit = PS_UNIT_NS},
-    {.name = "base", PS_FIELD(stage_row, base), .unit = PS_UNIT_NS},
-    {.name = "lost", PS_FIELD(stage_row, lost), .unit = PS_UNIT_NS},
+    {.name = "base", PS_FIELD(stage_row, base), .unit = PS_UNIT_NS, .is_beside = true},
+    {.name = "lost", PS_FIELD(stage_row, lost), .unit = PS_UNIT_NS, .is_beside = true},
     {.name = "new / base", PS_FIELD(stage_row, ratio)},
 };
 

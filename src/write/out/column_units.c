@@ -260,6 +260,56 @@ static unsigned most_decimals(const ps_column_numbers *c, const ps_column *colum
     return (unsigned)lround(log10((double)c->unit.size / (double)c->own));
 }
 
+/* --- columns that are read against one another ------------------------------------------------------------------------------ */
+
+/* The numbers of columns [from, to), which have one unit, as if they were one column. */
+static bool pool_columns(ps_arena *arena, const ps_column_numbers *columns, size_t from, size_t to,
+                         ps_column_numbers *out) {
+    size_t n = 0;
+    for (size_t c = from; c < to; c++) {
+        n += columns[c].n;
+    }
+    *out = columns[from];
+    out->n = 0;
+    out->sizes = ps_arena_alloc(arena, (n + 1) * sizeof *out->sizes);
+    if (out->sizes == NULL) {
+        return false;
+    }
+    for (size_t c = from; c < to; c++) {
+        for (size_t k = 0; k < columns[c].n; k++) {
+            out->sizes[out->n++] = columns[c].sizes[k];
+        }
+        out->between = fmax(out->between, columns[c].between);
+    }
+    ps_sort(out->sizes, out->n, sizeof *out->sizes, compare_doubles);
+    return true;
+}
+
+/* Behind the columns that are read against column `from` and have its unit. */
+static size_t end_of_beside(const ps_table *t, const ps_column_numbers *columns, size_t from) {
+    size_t to = from + 1;
+    while (to < t->n_columns && t->columns[to].is_beside &&
+           columns[to].unit.size == columns[from].unit.size) {
+        to++;
+    }
+    return to;
+}
+
+static bool give_decimals(ps_arena *arena, const ps_table *t, ps_column_numbers *columns) {
+    for (size_t from = 0, to = 0; from < t->n_columns; from = to) {
+        to = end_of_beside(t, columns, from);
+        ps_column_numbers pool = columns[from];
+        if (to - from > 1 && !pool_columns(arena, columns, from, to, &pool)) {
+            return false;
+        }
+        unsigned decimals = find_decimals(&pool);
+        for (size_t c = from; c < to; c++) {
+            columns[c].decimals = smaller_of(decimals, most_decimals(&columns[c], &t->columns[c]));
+        }
+    }
+    return true;
+}
+
 ps_column_numbers *ps_column_units(ps_arena *arena, const ps_table *t, size_t from, size_t to) {
     ps_column_numbers *out = ps_arena_alloc(arena, (t->n_columns + 1) * sizeof *out);
     for (size_t c = 0; out != NULL && c < t->n_columns; c++) {
@@ -267,9 +317,5 @@ ps_column_numbers *ps_column_units(ps_arena *arena, const ps_table *t, size_t fr
     }
     bool ok = out != NULL && find_column_units(arena, out, t->n_columns, PS_UNITS_TIME) &&
               find_column_units(arena, out, t->n_columns, PS_UNITS_SIZE);
-    for (size_t c = 0; ok && c < t->n_columns; c++) {
-        out[c].decimals =
-            smaller_of(find_decimals(&out[c]), most_decimals(&out[c], &t->columns[c]));
-    }
-    return ok ? out : NULL;
+    return ok && give_decimals(arena, t, out) ? out : NULL;
 }

@@ -8,7 +8,7 @@
  *
  * The middle number has three digits that count where they cost the largest no more than two more behind its point. Numbers that
  * differ by little have so many that they differ, as far as the largest has five; small ones cost one. Digits that are 0 in all of
- * a column are left out. */
+ * a column are left out. Columns that are read against one another (ps_column.is_beside) have as many as their numbers together. */
 #ifndef PS_WRITE_COLUMN_UNITS_H
 #define PS_WRITE_COLUMN_UNITS_H
 

@@ -75,10 +75,10 @@ static column_look table_text_look_at(const ps_column *column, const ps_column_n
     return look;
 }
 
-/* A number that would read 0 and is not: "<0.01". */
+/* A number that would read 0 and is not: "<0.01", "-<0.01". */
 static void show_small(double value, unsigned decimals, char out[PS_NUMBER_TEXT]) {
     if (value != 0 && strpbrk(out, "123456789") == NULL) {
-        (void)snprintf(out, PS_NUMBER_TEXT, "%s%.*f", value < 0 ? ">-" : "<", (int)decimals,
+        (void)snprintf(out, PS_NUMBER_TEXT, "%s%.*f", value < 0 ? "-<" : "<", (int)decimals,
                        pow(10, -(double)decimals));
     }
 }

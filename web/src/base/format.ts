@@ -277,7 +277,7 @@ export function valueText(value: string | number | null, shown: Shown): string {
   const digits = rounded(scaled, shown.decimals ?? 0);
   if (Number(digits) === 0) {
     const least = (10 ** -(shown.decimals ?? 0)).toFixed(shown.decimals ?? 0);
-    return value < 0 ? `>\u2212${least}` : `<${least}`;
+    return value < 0 ? `\u2212<${least}` : `<${least}`;
   }
   return withMinus(Math.abs(scaled) >= 1e4 ? grouped(digits) : digits);
 }

@@ -319,9 +319,10 @@ function Slower({ tables, whose }: { tables: ReadonlyMap<string, Table>; whose: 
       ["lost", "int", "ns", false],
       ["new", "int", "ns", false],
       ["base", "int", "ns", false],
+      ["new / base a call", "real", "", false],
       ["row", "int", "", false],
     ]),
-    rows: rows.map((r, i) => withDetails([r.name, details[i], r.lost, r.now, r.base, i])),
+    rows: rows.map((r, i) => withDetails([r.name, details[i], r.lost, r.now, r.base, r.aCall, i])),
   };
   return (
     <div class="card flush">

@@ -94,7 +94,16 @@ export function headlineWord({ now, base, lost }: Headline) {
 export function slowest(
   tables: ReadonlyMap<string, Table>,
   n: number,
-): { table: Named; name: string; detail: string; lost: number; now: number; base: number }[] {
+): {
+  table: Named;
+  name: string;
+  detail: string;
+  lost: number;
+  now: number;
+  base: number;
+  /** How many times as long as there a call takes; null: one side has none. */
+  aCall: number | null;
+}[] {
   const out = (["KernelCompare", "CommunicationCompare", "CopyCompare"] as const).flatMap(
     (name) => {
       const table = tables.get(name);
@@ -104,6 +113,7 @@ export function slowest(
       const text = reader(table, "name");
       const detail = reader(table, "shapes", "group");
       const [lost, now, base] = ["lost", "new", "base"].map((column) => nsReader(table, column));
+      const aCall = reader(table, "new / base a call");
       return table.rows.map((row) => ({
         table: name,
         name: String(text(row) ?? ""),
@@ -111,6 +121,7 @@ export function slowest(
         lost: lost(row) ?? 0,
         now: now(row) ?? 0,
         base: base(row) ?? 0,
+        aCall: aCall(row) as number | null,
       }));
     },
   );

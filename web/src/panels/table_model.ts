@@ -91,16 +91,22 @@ const quantityOf = (name: string): string =>
     .replace(OF_STEP, "step")
     .replace(OF_CALL, "$1 time");
 
-/** A number of one side of a comparison and the same of the other: both have as many decimals. */
-function isOtherSide(table: Table): (a: string, b: string) => boolean {
+/** A number of one side of a comparison, the same of the other and what lies between them have as many decimals: what they have in common. */
+function sidelessOf(table: Table): (name: string) => string {
   const isComparison = comparesSides(table);
-  const sideless = (name: string): string =>
-    name.endsWith(" base") || (isComparison && /(^| )(new|base)$/.test(name))
-      ? name.replace(/(^| )(new|base)$/, "")
-      : isComparison
-        ? `only ${name}`
-        : name;
-  return (a, b) => sideless(a) === sideless(b);
+  return (name) =>
+    isComparison && !/(^| )(new|base|lost)$/.test(name)
+      ? `only ${name}`
+      : name.replace(isComparison ? /(^| )(new|base|lost)$/ : / (base|difference)$/, "");
+}
+
+/** For each column the numbers that its digits suit: its own and those that it is read against. */
+function numbersBeside(table: Table, own: number[][]): number[][] {
+  const sideless = sidelessOf(table);
+  const names = table.columns.map(([name]) => sideless(name));
+  const by = new Map<string, number[]>();
+  names.forEach((name, i) => by.set(name, [...(by.get(name) ?? []), ...own[i]]));
+  return names.map((name) => by.get(name)!);
 }
 
 const numbersAt = (tables: readonly Table[], index: number): number[] =>
@@ -137,10 +143,7 @@ export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] 
   const tables = alike.length > 0 ? alike : [table];
   const own = table.columns.map(([, type], i) => (type === "text" ? [] : numbersAt(tables, i)));
   const sampleOf = samplesOf(table, own);
-  const isSide = isOtherSide(table);
-  const ofBoth = own.map((_, i) =>
-    own.filter((__, k) => isSide(table.columns[i][0], table.columns[k][0])).flat(),
-  );
+  const ofBoth = numbersBeside(table, own);
   return table.columns.map((column, index) => {
     const [name, type, , exact, of] = column;
     const unit = unitOf(column);
@@ -160,10 +163,10 @@ export function columnsOf(table: Table, alike: readonly Table[] = []): Column[] 
 
 /** Columns with the digits that rows ask for which came later. The same list where they ask for none. */
 function withRows(columns: Column[], table: Table): Column[] {
+  const own = table.columns.map(([, type], i) => (type === "text" ? [] : numbersAt([table], i)));
+  const ofBoth = numbersBeside(table, own);
   const next = columns.map((column) => {
-    const shown = column.isNumber
-      ? withDigits(column.shown, numbersAt([table], column.index))
-      : column.shown;
+    const shown = column.isNumber ? withDigits(column.shown, ofBoth[column.index]) : column.shown;
     return shown === column.shown ? column : { ...column, shown };
   });
   return next.every((column, i) => column === columns[i]) ? columns : next;
