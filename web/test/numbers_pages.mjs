@@ -88,7 +88,7 @@ async function* timeline(viewer, about) {
 
 // --- the other pages ------------------------------------------------------------------------------------------------------
 
-const TABS = ["Stages", "Critical path", "Waits", "Other schedules"];
+const TABS = ["Stages", "Blocks", "Critical path", "Waits", "Other schedules"];
 
 /** What is chosen of the chart; null: all of it, or the only one. */
 const chosen = async (page, label) => {

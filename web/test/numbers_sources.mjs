@@ -291,6 +291,21 @@ function linksOf(links) {
     .reverse();
 }
 
+/** Ops that compute, in the time of their step's first op. */
+async function blocksSource(_, { cli, step, pipeline }) {
+  const isShown = [
+    ...(step === null ? [] : [` AND step = ${step}`]),
+    ...(pipeline === null ? [] : [` AND pipeline = ${pipeline}`]),
+  ].join("");
+  return cli.rows(
+    `SELECT step, pipeline, stage, rank, name AS op, microbatch, chunk, microbatch2, chunk2,
+      start_ns - min_ns AS start, end_ns - min_ns AS "end", dur_ns AS duration
+      FROM op JOIN (SELECT step AS of_step, pipeline AS of_pipeline, min(start_ns) AS min_ns FROM op GROUP BY step, pipeline)
+        ON step = of_step AND pipeline = of_pipeline
+      WHERE kind NOT IN ('SEND', 'RECV')${isShown}`,
+  );
+}
+
 async function replaySource(_, { cli }) {
   const known = await cli.rows("SELECT * FROM PipelineReplay");
   const none = Object.fromEntries(Object.keys(known[0]).map((name) => [name, null]));
@@ -696,6 +711,7 @@ const LOCAL = {
   summary: summarySource,
   folded: foldedSource,
   links: linksSource,
+  PipelineOps: blocksSource,
   communication_time: communicationTimes,
   transports: transportsSource,
   ClusterCommunicationBandwidth: bandwidthsSource,

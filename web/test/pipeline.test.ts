@@ -28,7 +28,13 @@ import { chartOf, SHAPES } from "./helpers";
 import { measuredOf } from "../src/pages/pipeline_figures";
 import { opOf } from "../src/pages/pipeline_jump";
 import { isWord } from "../src/words";
-import { chosenRows, pathTable, replayOf, withLeftOut } from "../src/pages/pipeline_tables";
+import {
+  blockTable,
+  chosenRows,
+  pathTable,
+  replayOf,
+  withLeftOut,
+} from "../src/pages/pipeline_tables";
 
 const choice = { pipeline: 0, step: 0, byPhase: false };
 
@@ -886,6 +892,23 @@ test("the links of the critical path: where each is, and all of them are the ste
     2,
   ]);
   assert.deepEqual(pathTable(chart, 2, null, String).rows, []);
+  const blocks = blockTable(chart, 1, 0, (kind) => `kind ${kind}`, "yes");
+  assert.deepEqual(
+    blocks.columns.map(([name]) => name),
+    [
+      ...["stage", "rank", "op", "kind", "microbatch"],
+      ...["start", "end", "duration", "critical path", "row"],
+    ],
+  );
+  assert.deepEqual(
+    blocks.rows.map((row) => row.filter((_, i) => i !== 4)),
+    [
+      [0, 0, "0", "kind 0", 0, 100, 100, "yes", 0],
+      [0, 0, "1", "kind 0", 100, 200, 100, "", 1],
+      [1, 4, "0", "kind 0", 90, 250, 160, "yes", 2],
+      [1, 4, "0B", "kind 0", 260, 300, 40, "yes", 3],
+    ],
+  );
 });
 
 test("a row of other schedules lays below what its figures are of", () => {

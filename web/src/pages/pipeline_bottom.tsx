@@ -16,11 +16,12 @@ import { SimulateForm } from "./pipeline_form";
 import { jump } from "./pipeline_jump";
 import { JobForm } from "./pipeline_job";
 import { choice, failure, form, loaded, simulated, under } from "./pipeline_state";
-import { chosenRows, pathTable, replayOf, WHY, withLeftOut } from "./pipeline_tables";
+import { blockTable, chosenRows, pathTable, replayOf, WHY, withLeftOut } from "./pipeline_tables";
 import { chartWords } from "./pipeline_words";
 
 const TABS = {
   stages: "pipeline.tab-stages",
+  blocks: "pipeline.tab-blocks",
   path: "pipeline.tab-path",
   waits: "pipeline.tab-waits",
   others: "pipeline.tab-others",
@@ -138,6 +139,7 @@ export function Bottom() {
 
 const BODIES: Record<Tab, () => ComponentChild> = {
   stages: () => <Rows of="PipelineBubble" />,
+  blocks: () => <Ops make={blockTable} title={t("pipeline.blocks")} />,
   path: () => <Path />,
   waits: () => <Rows of="PipelineWaits" />,
   others: () => <Rows of="PipelineReplay" />,
@@ -145,18 +147,39 @@ const BODIES: Record<Tab, () => ComponentChild> = {
   job: () => <JobForm />,
 };
 
-/** How long the path is, and its links: at which stage and rank each is. A row leads to its block in the timeline. */
-function Path() {
+/** How long the path is, and its links. */
+const Path = () => (
+  <div class="split">
+    <Ops make={pathTable} title={t("pipeline.links")} isPath />
+    <Rows of="PipelineStep" />
+  </div>
+);
+
+interface OpsProps {
+  make: typeof blockTable;
+  title: string;
+  /** What is not there where no path is known. */
+  isPath?: true;
+}
+
+/** Ops of the chart that is loaded, each with its stage and rank. A row leads to its block in the timeline. */
+function Ops({ make, title, isPath }: OpsProps) {
   const now = useAtom(loaded);
   const known = useAtom(session);
   const { step, pipeline } = useAtom(choice);
   const all = useAtom(allRows);
   const spoken = useAtom(language);
-  const links = useMemo(() => {
+  const table = useMemo(() => {
     const kinds = known === null ? [] : chartWords(known).kinds;
-    return now === null || now.chart.path.length === 0
+    return now === null || (isPath === true && now.chart.path.length === 0)
       ? null
-      : pathTable(now.chart, all ? null : step, all ? null : pipeline, (k) => kinds[k]?.[1] ?? "");
+      : make(
+          now.chart,
+          all ? null : step,
+          all ? null : pipeline,
+          (k) => kinds[k]?.[1] ?? "",
+          t("table.yes"),
+        );
   }, [now, known, step, pipeline, all, spoken]);
   const leads: TableJump = {
     isThere: true,
@@ -167,20 +190,34 @@ function Path() {
       void jump(now!, rank[op], op, start[op], end[op]);
     },
   };
-  return (
-    <div class="split">
-      {links !== null && (
-        <LocalTable
-          key={`path ${step} ${pipeline} ${all}`}
-          table={links}
-          title={t("pipeline.links")}
-          jump={leads}
-        />
-      )}
-      <Rows of="PipelineStep" />
+  return table === null ? (
+    isPath === true ? null : (
+      <Empty title={t("pipeline.no-table")} />
+    )
+  ) : (
+    <div class="pl-table">
+      {isPath !== true && <AllRows />}
+      <LocalTable
+        key={`${table.name} ${step} ${pipeline} ${all}`}
+        table={table}
+        title={title}
+        jump={leads}
+      />
     </div>
   );
 }
+
+/** The choice between the step and pipeline that are shown, and all of them. */
+const AllRows = () => (
+  <label class="pl-all">
+    <input
+      type="checkbox"
+      checked={useAtom(allRows)}
+      onChange={(e) => allRows.set(e.currentTarget.checked)}
+    />
+    {t("pipeline.all-rows")}
+  </label>
+);
 
 function Rows({ of }: { of: string }) {
   const now = useAtom(loaded);
@@ -233,16 +270,7 @@ function Rows({ of }: { of: string }) {
   const several = found!.columns.some(([name]) => name === "step");
   return (
     <div class="pl-table">
-      {several && (
-        <label class="pl-all">
-          <input
-            type="checkbox"
-            checked={all}
-            onChange={(e) => allRows.set(e.currentTarget.checked)}
-          />
-          {t("pipeline.all-rows")}
-        </label>
-      )}
+      {several && <AllRows />}
       {isReplay && <p class="pl-all quiet">{t("pipeline.others-hint")}</p>}
       {why !== "" && <p class="pl-all quiet">{why}</p>}
       <LocalTable

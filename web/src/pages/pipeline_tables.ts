@@ -1,7 +1,7 @@
 /** The tables of a chart as the page shows them, without a document. */
 import type { Cell, ChartTable, Table } from "../api/types";
-import type { Chart } from "../pipeline/model";
-import { linksOf, pathsOf } from "../pipeline/path";
+import { isTransfer, type Chart, type Label, type Window } from "../pipeline/model";
+import { linkOf, linksOf, pathsOf } from "../pipeline/path";
 import { pipelinesOf } from "../pipeline/rows";
 import { NO_FORM, type Form, type Under } from "./pipeline_state";
 
@@ -60,6 +60,50 @@ export function chosenRows(
   return { ...table, columns, rows, total: rows.length, offset: 0 };
 }
 
+const int = (name: string, isThere = true): Table["columns"] =>
+  isThere ? [[name, "int", "", false]] : [];
+const ns = (name: string): Table["columns"][number] => [name, "int", "ns", false];
+
+/** The steps of pipelines that are shown (null: all of them), and the columns that say which one a row is of. */
+function windowsShown(chart: Chart, step: number | null, pipeline: number | null) {
+  const several = pipeline === null && pipelinesOf(chart).length > 1;
+  return {
+    windows: chart.windows.filter(
+      (w) => (step === null || w.step === step) && (pipeline === null || w.pipeline === pipeline),
+    ),
+    columns: [...int("step", step === null), ...int("pipeline", several)],
+    cells: (w: Window): Cell[] => [
+      ...(step === null ? [w.step] : []),
+      ...(several ? [w.pipeline] : []),
+    ],
+  };
+}
+
+/** Stage, rank, name and kind of an op. */
+const OP_COLUMNS: Table["columns"] = [
+  ...int("stage"),
+  ...int("rank"),
+  ["op", "text", "", false],
+  ["kind", "text", "", false],
+];
+/** Of the chart's ops: where the row leads. */
+const ROW: Table["columns"][number] = ["row", "int", "", true];
+
+function opCells(chart: Chart, op: number, kindOf: (kind: number) => string): Cell[] {
+  const { stage, rank } = chart.ranks[chart.rank[op]];
+  const { name, kind } = chart.labels[chart.label[op]];
+  return [stage < 0 ? null : stage, rank, name, kindOf(kind)];
+}
+
+const tableWith = (name: string, columns: Table["columns"], rows: Cell[][]): Table => ({
+  name,
+  title: "",
+  columns,
+  rows,
+  total: rows.length,
+  offset: 0,
+});
+
 /** The links of the critical path as the chart has them, each with the place that it is at: what ran there, how long of it decided the step, and what was
  * waited before it. Times count from the step's first op; together they are the whole of it (src/analyze/pipeline/bubble.c, walk_critical_path). */
 export function pathTable(
@@ -68,43 +112,83 @@ export function pathTable(
   pipeline: number | null,
   kindOf: (kind: number) => string,
 ): Table {
-  const several = pipeline === null && pipelinesOf(chart).length > 1;
-  const rows: Cell[][] = [];
+  const shown = windowsShown(chart, step, pipeline);
   const paths = pathsOf(chart);
-  for (const window of chart.windows) {
-    const own = paths.get(`${window.step} ${window.pipeline}`) ?? [];
-    if (
-      (step === null || window.step === step) &&
-      (pipeline === null || window.pipeline === pipeline)
-    ) {
-      const where = [
-        ...(step === null ? [window.step] : []),
-        ...(several ? [window.pipeline] : []),
-      ];
-      linksOf(chart, own, window.start).forEach((link) => {
-        const { stage, rank } = chart.ranks[chart.rank[link.op]];
-        const { name, kind } = chart.labels[chart.label[link.op]];
-        const known = stage < 0 ? null : stage;
-        const times = [chart.start[link.op] - window.start, link.computing, link.waiting];
-        rows.push([...where, known, rank, name, kindOf(kind), ...times, link.op]);
-      });
+  const rows = shown.windows.flatMap((window) =>
+    linksOf(chart, paths.get(`${window.step} ${window.pipeline}`) ?? [], window.start).map(
+      (link): Cell[] => [
+        ...shown.cells(window),
+        ...opCells(chart, link.op, kindOf),
+        chart.start[link.op] - window.start,
+        link.computing,
+        link.waiting,
+        link.op,
+      ],
+    ),
+  );
+  const columns = [...shown.columns, ...OP_COLUMNS, ns("start"), ns("computing")];
+  return tableWith("PipelinePath", [...columns, ns("waiting before"), ROW], rows);
+}
+
+/** The blocks of the chart: each op that computes, in the order of stages and time, with its microbatch (of a pair that of both halves), its times from the
+ * step's first op on, and whether it is on the critical path (`yes`). */
+export function blockTable(
+  chart: Chart,
+  step: number | null,
+  pipeline: number | null,
+  kindOf: (kind: number) => string,
+  yes: string,
+): Table {
+  const shown = windowsShown(chart, step, pipeline);
+  const windows = new Map(shown.windows.map((w) => [`${w.step} ${w.pipeline}`, w]));
+  const found: [op: number, window: Window][] = [];
+  for (let op = 0; op < chart.n; op++) {
+    const window = windows.get(`${chart.step[op]} ${chart.ranks[chart.rank[op]].pipeline}`);
+    if (window !== undefined && !isTransfer(chart.labels[chart.label[op]].kind)) {
+      found.push([op, window]);
     }
   }
-  const int = (name: string, isThere = true): Table["columns"] =>
-    isThere ? [[name, "int", "", false]] : [];
-  const columns: Table["columns"] = [
-    ...int("step", step === null),
-    ...int("pipeline", several),
-    ["stage", "int", "", false],
-    ["rank", "int", "", false],
-    ["op", "text", "", false],
-    ["kind", "text", "", false],
-    ["start", "int", "ns", false],
-    ["computing", "int", "ns", false],
-    ["waiting before", "int", "ns", false],
-    ["row", "int", "", true], // of the chart's ops
+  const stageOf = (op: number): number => chart.ranks[chart.rank[op]].stage;
+  found.sort(
+    ([a, x], [b, y]) =>
+      x.step - y.step ||
+      x.pipeline - y.pipeline ||
+      stageOf(a) - stageOf(b) ||
+      chart.rank[a] - chart.rank[b] ||
+      chart.start[a] - chart.start[b],
+  );
+  const known = (n: number): Cell => (n < 0 ? null : n);
+  const label = (op: number): Label => chart.labels[chart.label[op]];
+  const hasChunks = found.some(([op]) => label(op).chunk > 0);
+  const hasPairs = found.some(([op]) => label(op).microbatch2 >= 0);
+  const rows = found.map(([op, window]): Cell[] => {
+    const { microbatch, chunk, microbatch2, chunk2 } = label(op);
+    return [
+      ...shown.cells(window),
+      ...opCells(chart, op, kindOf),
+      known(microbatch),
+      ...(hasChunks ? [known(chunk)] : []),
+      ...(hasPairs ? [known(microbatch2)] : []),
+      ...(hasPairs && hasChunks ? [known(chunk2)] : []),
+      chart.start[op] - window.start,
+      chart.end[op] - window.start,
+      chart.end[op] - chart.start[op],
+      linkOf(chart, op) === null ? "" : yes,
+      op,
+    ];
+  });
+  const columns = [
+    ...shown.columns,
+    ...OP_COLUMNS,
+    ...int("microbatch"),
+    ...int("chunk", hasChunks),
+    ...int("microbatch 2", hasPairs),
+    ...int("chunk 2", hasPairs && hasChunks),
+    ...["start", "end", "duration"].map(ns),
+    ["critical path", "text", "", false] as Table["columns"][number],
+    ROW,
   ];
-  return { name: "PipelinePath", title: "", columns, rows, total: rows.length, offset: 0 };
+  return tableWith("PipelineOps", columns, rows);
 }
 
 /** Why a schedule is in the table without figures. */
