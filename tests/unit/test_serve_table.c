@@ -124,6 +124,10 @@ static void filtered(void **state) {
     assert_string_equal(numbers(&d, "filter={\"text\":\"%3Dalpha\"}"), "3");
     assert_string_equal(numbers(&d, "filter={\"text\":\"%3Dalph\"}"), "");
     assert_string_equal(numbers(&d, "filter={\"text\":\"%3D\"}"), "24");
+    assert_string_equal(numbers(&d, "filter={\"text\":\"!ALPHA\"}"), "024");
+    assert_string_equal(numbers(&d, "filter={\"text\":\"!%3Dalpha\"}"), "0124");
+    assert_string_equal(numbers(&d, "filter={\"text\":\"!%3D\"}"), "013");
+    assert_string_equal(numbers(&d, "filter={\"text\":\"!\"}"), "01234");
     assert_string_equal(numbers(&d, "filter={\"time\":[100,300]}"), "013");
     assert_string_equal(numbers(&d, "filter={\"time\":[null,100],\"text\":\"x\"}"), "1");
     assert_string_equal(numbers(&d, "filter={\"share\":[-2.5,null]}&sort=share&desc=1"), "4302");

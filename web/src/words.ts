@@ -191,7 +191,7 @@ const WORDS = {
   "table.reset": ["Order and filter as at first", "恢复排序与筛选"],
   "table.filter": ["Filter columns", "按列筛选"],
   "table.filter-of": ["Filter of {0}", "筛选 {0}"],
-  "table.filter-text": ["Shows rows that contain this; =text: that are exactly this", "只显示包含该文本的行；=文本：完全相同的行"],
+  "table.filter-text": ["Shows rows that contain this; =text: that are exactly this; !text: that do not contain it; !=: that are not empty", "只显示包含该文本的行；=文本：完全相同的行；!文本：不包含该文本的行；!=：非空的行"],
   "table.filter-count": ["For example 12, >5, <=3, 10..20", "例如 12、>5、<=3、10..20"],
   "table.filter-number": ["For example 12, >5, <=3, 10..20; {0} unless a unit follows", "例如 12、>5、<=3、10..20；默认单位 {0}，也可写出单位"],
   "table.columns": ["Columns", "列"],

@@ -317,6 +317,10 @@ test("a local table: order, nothing last, filters", () => {
     "b10",
   ]);
   assert.deepEqual(firsts(choose(table, columns, query(null, { name: "B" }))), ["b10", "b9", "B1"]);
+  assert.deepEqual(firsts(choose(table, columns, query(null, { name: "!B1" }))), ["b9", 'a, "x"']);
+  assert.deepEqual(firsts(choose(table, columns, query(null, { name: "!=B1" }))).length, 3);
+  assert.deepEqual(firsts(choose(table, columns, query(null, { name: "!=" }))).length, 4);
+  assert.deepEqual(firsts(choose(table, columns, query(null, { name: "!" }))).length, 4);
   assert.deepEqual(firsts(choose(table, columns, query(null, { total: "> 150" }))), ["b10", "B1"]);
   assert.deepEqual(filterOf(query(null, { total: "much" }), columns), {
     values: {},

@@ -39,17 +39,24 @@ static bool order_contains(const char *text, const char *part) {
     return false;
 }
 
+/* "text", "=text"; behind a "!" what does not match it, but all where nothing follows. */
+static bool order_matches_text(const char *wanted, const char *cell) {
+    if (*wanted == '!') {
+        return wanted[1] == '\0' || !order_matches_text(wanted + 1, cell);
+    }
+    return *wanted == '=' ? strcmp(cell, wanted + 1) == 0 : order_contains(cell, wanted);
+}
+
 static bool order_matches(const ps_table_filter *f, const ps_column *column, const ps_value *cell) {
+    if (f->text != NULL && ps_column_is_text(column)) {
+        return order_matches_text(f->text, cell->is_null ? "" : cell->u.text);
+    }
     if (cell->is_null) {
         return f->text != NULL && (*f->text == '\0' || strcmp(f->text, "=") == 0);
     }
     if (f->text == NULL) {
         double value = column->type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
         return value >= f->least && value <= f->most;
-    }
-    if (ps_column_is_text(column)) {
-        return *f->text == '=' ? strcmp(cell->u.text, f->text + 1) == 0
-                               : order_contains(cell->u.text, f->text);
     }
     char number[PS_NUMBER_TEXT];
     if (column->type == PS_COL_INT) {

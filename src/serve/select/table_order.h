@@ -14,7 +14,7 @@
 typedef struct ps_table_filter {
     size_t column;
     /* Contained in the cell as it is written, any case; in columns of texts behind a "=" all of the cell, in its case ("=" alone:
-     * an empty cell). NULL: a range. */
+     * an empty cell); behind a "!" what is not so ("!=": any cell that is not empty). NULL: a range. */
     const char *text;
     double least, most; /* of a number, both ends belong to it */
 } ps_table_filter;

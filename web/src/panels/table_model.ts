@@ -30,7 +30,7 @@ export interface Query {
   filter: Readonly<Record<string, string>>;
 }
 
-/** A text that cells contain, any case, or "=" and all of the cell; of numbers a range. */
+/** A text that cells contain, any case, or "=" and all of the cell; behind a "!" what is not so; of numbers a range. */
 export type FilterValue = string | Range;
 
 /** As typed, for cells that are exactly this. */
@@ -45,7 +45,7 @@ export function filterOf(
   const wrong: string[] = [];
   for (const column of columns) {
     const typed = query.filter[column.name] ?? "";
-    const text = typed.startsWith("=") && !column.isNumber ? typed : typed.trim();
+    const text = /^!?=/.test(typed) && !column.isNumber ? typed : typed.trim();
     if (text === "") {
       continue;
     }
@@ -189,6 +189,16 @@ export function compareCells(a: Cell, b: Cell, desc: boolean): number {
   return desc ? -order : order;
 }
 
+/** As the server does (src/serve/select/table_order.c). */
+function passesText(cell: string, wanted: string): boolean {
+  if (wanted.startsWith("!")) {
+    return wanted === "!" || !passesText(cell, wanted.slice(1));
+  }
+  return wanted.startsWith("=")
+    ? cell === wanted.slice(1)
+    : cell.toLowerCase().includes(wanted.toLowerCase());
+}
+
 export function passes(
   row: Cell[],
   columns: Column[],
@@ -201,9 +211,7 @@ export function passes(
     }
     const cell = row[column.index] ?? null;
     if (typeof wanted === "string") {
-      return wanted.startsWith("=")
-        ? String(cell ?? "") === wanted.slice(1)
-        : cell !== null && String(cell).toLowerCase().includes(wanted.toLowerCase());
+      return passesText(String(cell ?? ""), wanted);
     }
     return typeof cell === "number" && cell >= wanted[0] && cell <= wanted[1];
   });
