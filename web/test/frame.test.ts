@@ -577,6 +577,14 @@ test("what is odd: numbers of ranks add up in the sentence, once", () => {
       ["1 file is cut off", true, 2],
     ],
   );
+  const [placed] = odditiesOf(
+    [
+      rank(0, { ...of("2 slices have no call", 2), places: ["event 14", "event 26"] }),
+      rank(1, { ...of("2 slices have no call", 2), places: ["event 3", "event 8"] }),
+    ],
+    null,
+  );
+  assert.deepEqual(placed.places, ["rank 0: event 14", "rank 0: event 26", "rank 1: event 3"]);
 });
 
 test("why a slice has no links is said as the notes on the capture say it", () => {

@@ -130,6 +130,7 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
   const said = useAtom(notices).filter((n) => n.severity !== "info");
   const missing = missingOf(known);
   const odd = odditiesOf(known, opened);
+  const told = opened?.clusters.filter((c) => c.closed !== true).flatMap((c) => c.notes) ?? [];
   const failed = known.filter((r) => r.state === "failed");
   const of = (which: readonly Rank[]): string =>
     which.length === 0 || which.length === known.length
@@ -138,7 +139,7 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={t("command.notes")} onClose={onClose}>
       <div class="stacked">
-        {said.length + missing.length + odd.length + failed.length === 0 && (
+        {said.length + missing.length + told.length + odd.length + failed.length === 0 && (
           <p>{t("notes.none")}</p>
         )}
         {said.length > 0 && (
@@ -172,17 +173,23 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
             ))}
           </Section>
         )}
-        {odd.length > 0 && (
+        {odd.length + told.length > 0 && (
           <Section title={t("notes.odd")}>
+            {told.map((note) => (
+              <div class="note-row">
+                <p>{note}</p>
+              </div>
+            ))}
             {odd.map((o) => (
               <div class="note-row">
                 <p>
                   {o.text}{" "}
                   <span class="quiet">
                     {o.isCounted || o.n === 1 ? "" : `×${grouped(String(o.n))}, `}
-                    {of(o.ranks)}
+                    {o.ranks.length === 0 ? "" : of(o.ranks)}
                   </span>
                 </p>
+                {o.places.length > 0 && <p class="quiet">{o.places.join("; ")}</p>}
               </div>
             ))}
           </Section>

@@ -1,6 +1,6 @@
 /** What there is to say of a capture: what of it is used, what is missing and how to collect it, what is odd. */
 import type { Rank, Session } from "../api/types";
-import { t } from "../words";
+import { rankWord, t } from "../words";
 import { openCaptures, shortNames } from "./captures";
 
 /** What is said of a rank whose capture lacks most of what its profiler numbered. */
@@ -51,14 +51,23 @@ export interface Oddity {
   n: number;
   /** The text says the number itself. */
   isCounted: boolean;
+  /** None: of the capture as a whole. */
   ranks: Rank[];
+  /** The first ones, with their ranks. */
+  places: string[];
 }
+
+/** Of a kind; the count says how many there are. */
+const MOST_PLACES = 3;
 
 const WEIGHT: Record<string, number> = { error: 0, loss: 1, "data loss": 1, data_loss: 1, info: 2 };
 
 export function odditiesOf(ranks: readonly Rank[], session: Session | null): Oddity[] {
   const by = new Map<string, Oddity>();
-  const add = (severity: string, text: string, n: number, rank: Rank | null): void => {
+  const add = (
+    { severity, text, n, places }: NonNullable<Rank["oddities"]>[number],
+    rank: Rank | null,
+  ): void => {
     // "500 slices ..." of one rank and "498 slices ..." of another are 998; one of something has a sentence of its own.
     const rest = n > 1 && text.startsWith(`${n} `) ? text.slice(String(n).length) : null;
     const key = `${severity}\n${rest ?? text}`;
@@ -68,23 +77,24 @@ export function odditiesOf(ranks: readonly Rank[], session: Session | null): Odd
       n: 0,
       isCounted: rest !== null || (n === 1 && text.startsWith("1 ")),
       ranks: [],
+      places: [],
     };
     known.n += n;
     known.text = rest === null ? text : `${known.n}${rest}`;
     if (rank !== null) {
       known.ranks.push(rank);
+      const own = (places ?? []).map((place) => `${rankWord(rank.label)}: ${place}`);
+      known.places = [...known.places, ...own].slice(0, MOST_PLACES);
     }
     by.set(key, known);
   };
   for (const text of session?.clusters
     .filter((c) => c.closed !== true)
     .flatMap((c) => c.oddities) ?? []) {
-    add("info", text, 1, null);
+    add({ severity: "info", text, n: 1 }, null);
   }
   for (const rank of ranks) {
-    for (const { severity, text, n } of rank.oddities ?? []) {
-      add(severity, text, n, rank);
-    }
+    (rank.oddities ?? []).forEach((oddity) => add(oddity, rank));
   }
   return [...by.values()].sort(
     (a, b) => (WEIGHT[a.severity] ?? 2) - (WEIGHT[b.severity] ?? 2) || b.n - a.n,
