@@ -11,9 +11,8 @@
 #define MOST_TABLES 16
 #define MAX_TIMELINE_BYTES ((size_t)256 << 20)
 
-/* "sentences":[...]: as the text of the command has them. `texts`: n strings of `room` bytes each. */
-static void put_sentence_list(ps_json *j, const char *texts, size_t room, size_t n) {
-    ps_json_key_array(j, "sentences");
+/* The rest of an array, as the text of the command has them. `texts`: n strings of `room` bytes each. */
+static void put_texts(ps_json *j, const char *texts, size_t room, size_t n) {
     for (size_t i = 0; i < n; i++) {
         ps_json_str(j, texts + i * room);
     }
@@ -27,24 +26,40 @@ static bool put_whatif_members(const ps_whatif_view *view, ps_buf *out) {
     ps_json_key_str(&j, "waste", ps_whatif_waste(view, waste));
     ps_json_key_str(&j, "usual", ps_whatif_usual(view->lang));
     size_t n = ps_whatif_doubts(view, doubts);
-    put_sentence_list(&j, doubts[0], PS_WHATIF_DOUBT, n);
+    ps_json_key_array(&j, "sentences");
+    put_texts(&j, doubts[0], PS_WHATIF_DOUBT, n);
     return ps_buf_ok(out);
 }
 
-static bool put_plan_members(ps_lang lang, const ps_table *plan, ps_buf *out) {
+static bool put_plan_members(const ps_plan_view *view, ps_buf *out) {
     char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
+    char remarks[PS_PLAN_REMARKS][PS_PLAN_REMARK];
     ps_json j = ps_json_members_to(out);
-    size_t n = ps_plan_sentences(lang, plan, sentences);
-    put_sentence_list(&j, sentences[0], PS_PLAN_SENTENCE, n);
-    return ps_buf_ok(out);
+    ps_buf doubt = {0};
+    size_t n_before;
+    size_t n = ps_plan_sentences(view->lang, view->plan, sentences);
+    ps_json_key_array(&j, "sentences");
+    put_texts(&j, sentences[0], PS_PLAN_SENTENCE, n);
+    n = ps_plan_remarks(view, remarks, &n_before);
+    ps_json_key_array(&j, "remarks");
+    put_texts(&j, remarks[0], PS_PLAN_REMARK, n);
+    ps_plan_doubt(view->lang, view->plan, &doubt);
+    ps_json_key_str(&j, "doubt", ps_buf_str(&doubt));
+    bool ok = ps_buf_ok(&doubt) && ps_buf_ok(out);
+    ps_buf_fini(&doubt);
+    return ok;
 }
 
+/* `more`: a table that is made for the page, or NULL. */
 static void put_whatif_tables(const ps_request *q, ps_reply *r, const ps_whatifs *w,
-                              const char *members) {
+                              const ps_table *more, const char *members) {
     const ps_table *tables[MOST_TABLES];
     size_t n = 0;
     for (size_t i = 0; i < w->result.n_tables && n < MOST_TABLES; i++) {
         tables[n++] = w->result.tables[i];
+    }
+    if (more != NULL && n < MOST_TABLES) {
+        tables[n++] = more;
     }
     ps_table_extra extra = {.notes = w->notes.texts, .n_notes = w->notes.n, .members = members};
     ps_put_tables(q, r, tables, n, &extra);
@@ -59,7 +74,7 @@ static void put_whatif_page(const ps_request *q, ps_reply *r, ps_lang lang, cons
     } else if (!put_whatif_members(&view, &members)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
     } else {
-        put_whatif_tables(q, r, w, ps_buf_str(&members));
+        put_whatif_tables(q, r, w, NULL, ps_buf_str(&members));
     }
     ps_buf_fini(&members);
 }
@@ -103,16 +118,23 @@ const ps_route ps_route_whatif = {
     .path = "/api/whatif", .method = "GET", .is_slow = true, .answer = answer_whatif};
 
 static void put_plan_page(const ps_request *q, ps_reply *r, ps_lang lang, const ps_whatifs *w) {
-    const ps_table *plan = ps_result_table(&w->result, "plan");
-    ps_buf members = {0};
-    if (plan == NULL) {
+    const ps_plan_view view = {.lang = lang,
+                               .plan = ps_result_table(&w->result, "plan"),
+                               .schedules = ps_result_table(&w->result, "plan_schedules")};
+    if (view.plan == NULL) {
         ps_reply_say(r, 409, "The ops of this job do not tell what its stages take.",
                      "该作业的算子没有说明各阶段耗时。");
-    } else if (!put_plan_members(lang, plan, &members)) {
+        return;
+    }
+    ps_buf members = {0};
+    ps_column columns[PS_PLAN_COLUMNS];
+    ps_table *shown = view.schedules != NULL ? ps_plan_shown(&view, columns) : NULL;
+    if (!put_plan_members(&view, &members) || (view.schedules != NULL && shown == NULL)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
     } else {
-        put_whatif_tables(q, r, w, ps_buf_str(&members));
+        put_whatif_tables(q, r, w, shown, ps_buf_str(&members));
     }
+    ps_table_free(shown);
     ps_buf_fini(&members);
 }
 

@@ -43,7 +43,7 @@ static plan_doubt doubt_of(const ps_table *plan) {
     return d;
 }
 
-static void put_doubt(ps_buf *out, ps_lang lang, const ps_table *plan, const ps_text_style *style) {
+void ps_plan_doubt(ps_lang lang, const ps_table *plan, ps_buf *text) {
     plan_doubt d = doubt_of(plan);
     const char *const why[] = {
         d.is_unexplained
@@ -55,18 +55,24 @@ static void put_doubt(ps_buf *out, ps_lang lang, const ps_table *plan, const ps_
             ? PS_SAY(lang, "workers of a stage are not alike", "同阶段的 worker 不一致")
             : NULL,
     };
-    ps_buf text = {0};
     for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
         if (why[i] != NULL) {
-            ps_buf_addf(&text, "%s%s",
-                        text.len > 0 ? PS_SAY(lang, ", ", "、")
-                                     : PS_SAY(lang, "Before you paste: ", "粘贴之前请注意："),
+            ps_buf_addf(text, "%s%s",
+                        text->len > 0 ? PS_SAY(lang, ", ", "、")
+                                      : PS_SAY(lang, "Before you paste: ", "粘贴之前请注意："),
                         why[i]);
         }
     }
+    if (text->len > 0) {
+        ps_buf_add_str(text, PS_SAY(lang, " (see above), so a step may take longer than planned.",
+                                    "（见上），因此实际 step 可能比计划更长。"));
+    }
+}
+
+static void put_doubt(ps_buf *out, ps_lang lang, const ps_table *plan, const ps_text_style *style) {
+    ps_buf text = {0};
+    ps_plan_doubt(lang, plan, &text);
     if (text.len > 0) {
-        ps_buf_add_str(&text, PS_SAY(lang, " (see above), so a step may take longer than planned.",
-                                     "（见上），因此实际 step 可能比计划更长。"));
         ps_wrap(out, ps_buf_str(&text), 0, 0, style->width);
         ps_buf_add_str(out, "\n\n");
     }
@@ -228,6 +234,8 @@ enum {
     N_T
 };
 
+_Static_assert(N_T == PS_PLAN_COLUMNS, "room for all columns");
+
 static const ps_column SHOWN[N_T] = {
     [T_NUMBER] = {.name = "no.", .type = PS_COL_INT},
     [T_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
@@ -323,11 +331,9 @@ static bool put_shown_cell(ps_table *t, size_t at, size_t column, const ps_table
     return ok;
 }
 
-static ps_code put_schedules(ps_buf *out, const ps_plan_view *view, const ps_text_style *style,
-                             ps_err *err) {
+ps_table *ps_plan_shown(const ps_plan_view *view, ps_column columns[PS_PLAN_COLUMNS]) {
     const ps_table *all = view->schedules;
     bool has[N_T];
-    ps_column columns[N_T];
     size_t of[N_T];
     size_t n = 0;
     find_shown_columns(all, view->plan, has);
@@ -337,7 +343,7 @@ static ps_code put_schedules(ps_buf *out, const ps_plan_view *view, const ps_tex
             of[n++] = c;
         }
     }
-    ps_table *t = ps_table_new("plan_schedules", all->title, columns, n);
+    ps_table *t = ps_table_new("plan_list", all->title, columns, n);
     bool ok = t != NULL;
     for (size_t r = 0; ok && r < all->n_rows; r++) {
         ok = ps_table_add_row(t);
@@ -345,9 +351,10 @@ static ps_code put_schedules(ps_buf *out, const ps_plan_view *view, const ps_tex
             ok = put_shown_cell(t, i, of[i], all, r);
         }
     }
-    ps_code code = ok ? ps_write_table_text(t, style, out, err) : ps_fail_nomem(err);
-    ps_table_free(t);
-    return code;
+    if (!ok) {
+        ps_table_free(t);
+    }
+    return ok ? t : NULL;
 }
 
 static void put_text_block(ps_buf *out, const char *what, const char *text) {
@@ -388,36 +395,47 @@ static bool is_any_proven(const ps_table *t, bool proven) {
     return any;
 }
 
-static void put_paragraph(ps_buf *out, const char *text, const ps_text_style *style) {
-    if (text[0] != '\0') {
-        ps_wrap(out, text, 0, 0, style->width);
-        ps_buf_add_char(out, '\n');
+/* What the plans were compared with, or why there are none. */
+static bool say_basis(const ps_plan_view *view, char out[PS_PLAN_REMARK]) {
+    const ps_lang lang = view->lang;
+    const char *unnamed = ps_view_text(view->plan, 0, "why_unnamed");
+    if (view->schedules == NULL) {
+        (void)snprintf(out, PS_PLAN_REMARK,
+                       PS_SAY(lang, "Other schedules are not planned: %s.", "未计划其他调度：%s。"),
+                       ps_view_text(view->plan, 0, "why_no_schedules"));
+    } else if (unnamed[0] != '\0') {
+        (void)snprintf(out, PS_PLAN_REMARK,
+                       PS_SAY(lang, "Plans are compared with the measured order: %s.",
+                              "计划与实测的顺序比较：%s。"),
+                       unnamed);
     }
+    return view->schedules == NULL || unnamed[0] != '\0';
 }
 
-static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
-                                   const ps_text_style *style, ps_err *err) {
-    char text[640];
+static const char *proof_said(ps_lang lang, const ps_table *schedules) {
+    if (!is_any_proven(schedules, false)) {
+        return "";
+    }
+    return is_any_proven(schedules, true)
+               ? PS_SAY(
+                     lang,
+                     "Some splits are the best that were found, not proven to be the best there are "
+                     "(--json says which).",
+                     "部分划分是找到的最好的，未证明是最优（--json 会说明是哪些）。")
+               : PS_SAY(
+                     lang,
+                     "The splits are the best that were found, not proven to be the best there are.",
+                     "这些划分是找到的最好的，未证明是最优。");
+}
+
+size_t ps_plan_remarks(const ps_plan_view *view, char out[PS_PLAN_REMARKS][PS_PLAN_REMARK],
+                       size_t *n_before) {
+    size_t n = say_basis(view, out[0]) ? 1 : 0;
+    *n_before = n;
     if (view->schedules == NULL) {
-        (void)snprintf(
-            text, sizeof text,
-            PS_SAY(view->lang, "\nOther schedules are not planned: %s.", "\n未计划其他调度：%s。"),
-            ps_view_text(view->plan, 0, "why_no_schedules"));
-        put_paragraph(out, text + 1, style);
-        return PS_OK;
+        return n;
     }
-    const char *unnamed = ps_view_text(view->plan, 0, "why_unnamed");
-    if (unnamed[0] != '\0') {
-        (void)snprintf(text, sizeof text,
-                       PS_SAY(view->lang, "Plans are compared with the measured order: %s.\n",
-                              "计划与实测的顺序比较：%s。\n"),
-                       unnamed);
-        put_paragraph(out, text, style);
-    }
-    ps_code code = put_schedules(out, view, style, err);
-    ps_buf_add_char(out, '\n');
-    put_paragraph(
-        out,
+    const char *const after[] = {
         PS_SAY(
             view->lang,
             "Layers: of the pieces along the way through the model; x 2: pieces on each stage. Held: "
@@ -427,23 +445,52 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
             "layers：模型依次各段的层数；x 2：每个阶段的段数。held：保有最多的阶段所保有激活的层数 x microbatch "
             "数。beaten by：在 step、保有量、权重份数上都不更差且有一项更好的计划。若各阶段原本都有层，则每段至少一层（--empty-stages "
             "允许空段）。"),
-        style);
-    if (is_any_proven(view->schedules, false)) {
-        put_paragraph(
-            out,
-            is_any_proven(view->schedules, true)
-                ? PS_SAY(
-                      view->lang,
-                      "Some splits are the best that were found, not proven to be the best there are "
-                      "(--json says which).",
-                      "部分划分是找到的最好的，未证明是最优（--json 会说明是哪些）。")
-                : PS_SAY(
-                      view->lang,
-                      "The splits are the best that were found, not proven to be the best there are.",
-                      "这些划分是找到的最好的，未证明是最优。"),
-            style);
+        proof_said(view->lang, view->schedules),
+        ps_view_text(view->plan, 0, "note"),
+    };
+    for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
+        if (after[i][0] != '\0') {
+            (void)snprintf(out[n++], PS_PLAN_REMARK, "%s", after[i]);
+        }
     }
-    put_paragraph(out, ps_view_text(view->plan, 0, "note"), style);
+    return n;
+}
+
+static void put_paragraph(ps_buf *out, const char *text, const ps_text_style *style) {
+    if (text[0] != '\0') {
+        ps_wrap(out, text, 0, 0, style->width);
+        ps_buf_add_char(out, '\n');
+    }
+}
+
+static ps_code put_plan_list(ps_buf *out, const ps_plan_view *view, const ps_text_style *style,
+                             ps_err *err) {
+    ps_column columns[PS_PLAN_COLUMNS];
+    ps_table *t = ps_plan_shown(view, columns);
+    ps_code code = t != NULL ? ps_write_table_text(t, style, out, err) : ps_fail_nomem(err);
+    ps_table_free(t);
+    ps_buf_add_char(out, '\n');
+    return code;
+}
+
+static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
+                                   const ps_text_style *style, ps_err *err) {
+    char remarks[PS_PLAN_REMARKS][PS_PLAN_REMARK];
+    size_t n_before;
+    size_t n = ps_plan_remarks(view, remarks, &n_before);
+    if (n_before > 0) {
+        put_paragraph(out, remarks[0], style);
+    }
+    if (view->schedules == NULL) {
+        return PS_OK;
+    }
+    if (n_before > 0) {
+        ps_buf_add_char(out, '\n');
+    }
+    ps_code code = put_plan_list(out, view, style, err);
+    for (size_t i = n_before; i < n; i++) {
+        put_paragraph(out, remarks[i], style);
+    }
     if (code == PS_OK && view->schedule_stages != NULL) {
         ps_buf_add_char(out, '\n');
         code = ps_write_table_text(view->schedule_stages, style, out, err);

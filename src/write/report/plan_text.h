@@ -26,6 +26,20 @@ typedef struct ps_plan_view {
     const ps_table *schedules, *schedule_stages, *schedule_lines, *left_out;
 } ps_plan_view;
 
+/* What the lines to paste do not hold of this job, in a sentence; nothing where they do. */
+void ps_plan_doubt(ps_lang lang, const ps_table *plan, ps_buf *text);
+
+/* The plans of schedules as people are shown them: a table "plan_list" with a name of each schedule and the columns that tell something. The
+ * view has schedules. `columns` are the table's, and live as long. NULL when memory is out. */
+#define PS_PLAN_COLUMNS 9
+PS_MUST_USE ps_table *ps_plan_shown(const ps_plan_view *view, ps_column columns[PS_PLAN_COLUMNS]);
+
+/* What is to be known to read that list, a sentence or some each: how many there are, and how many of them (none or one) stand before it. */
+#define PS_PLAN_REMARKS 4
+#define PS_PLAN_REMARK 640
+size_t ps_plan_remarks(const ps_plan_view *view, char out[PS_PLAN_REMARKS][PS_PLAN_REMARK],
+                       size_t *n_before);
+
 /* The gain, what stages have now and would have, lines to paste; then the schedules, the stages of one and its lines. */
 PS_MUST_USE ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
                                        ps_buf *out, ps_err *err);
