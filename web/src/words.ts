@@ -1125,6 +1125,7 @@ const WORDS = {
   "whatif.replica": ["replica", "副本"],
   "whatif.worst": ["slowest 3 %", "最慢的 3 %"],
   "whatif.question": ["What if …", "如果…"],
+  "whatif.not-asked": ["Nothing is asked: write it above, or click a worker of the map.", "尚未查询：在上方填写，或点击图中的 worker。"],
   "whatif.without": ["these were as fast as usual", "这些恢复正常"],
   "whatif.without-title": ["worker=STAGE,REPLICA, stage=N, stage=last, replica=N, rank=N, kind=NAME; several with a semicolon between", "worker=阶段,副本、stage=N、stage=last、replica=N、rank=N、kind=名称；多个以分号分隔"],
   "whatif.scale": ["these took so many times as long", "这些的时长乘以"],
@@ -1155,6 +1156,14 @@ const WORDS = {
   "whatif.plan-draw": ["Show its step below the measured one", "在实测图下方显示该划分的 step"],
   "whatif.plan-draw-title": ["The Pipeline page simulates the measured step with the stages of the plan", "在流水线页以计划的各阶段时长仿真实测 step"],
   "whatif.no-lines": ["No lines to paste: how layers lie on several chunks of a stage is not measured.", "没有可粘贴的配置：未测得各层在多个 chunk 上的分布。"],
+  "whatif.own-plan": ["Plan {0} below has its lines: show it in full", "其配置见下方方案 {0}：显示全部内容"],
+  "whatif.schedules": ["Under every schedule", "各种调度下"],
+  "whatif.plans": ["The best split for each schedule", "各调度下的最佳划分"],
+  "whatif.plans-hint": ["Those that can be pasted first, by step. A click shows a plan in full, below.", "可粘贴配置者在前，按 step 排序。点击某行，下方显示该方案的全部内容。"],
+  "whatif.plan-in-full": ["Stages of plan {0}", "方案 {0} 的各阶段"],
+  "whatif.no-schedule-lines": ["There is no line to paste for that plan: no option of a framework for it is known.", "该方案没有可粘贴的配置：未知框架的对应选项。"],
+  "whatif.left-out-schedules": ["Schedules without a plan", "没有方案的调度"],
+  "whatif.left-out-why": ["{0}: {1}", "{0}：{1}"],
   "whatif.copy": ["Copy", "复制"],
   "whatif.copied": ["Copied", "已复制"],
 
@@ -1279,6 +1288,7 @@ const COLUMNS: Record<string, string> = {
   source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
   slowdown: "变慢倍数", alone: "仅此项", without: "除此项外", replica: "副本", repair: "改进", "step then": "叠加后的 step", order: "顺序",
   "layers now": "当前层数", "other work": "其他工作", unexplained: "未解释", "layers planned": "计划层数", "microbatch now": "当前 microbatch", "microbatch planned": "计划 microbatch",
+  "no.": "编号", layers: "层数", "beaten by": "被优于", "layers held": "保有",
 };
 
 /** Cells that are words of the program, in Chinese: those that name a part of a step (OverallCompare), and curves of memory. */
@@ -1426,6 +1436,7 @@ export function columnWord(name: string): string {
     return plain.toUpperCase();
   }
   return (
-    chinese ?? (/^[a-z][a-z0-9 -]*$/.test(plain) ? plain[0].toUpperCase() + plain.slice(1) : plain)
+    chinese ??
+    (/^[a-z][a-z0-9 -]*\.?$/.test(plain) ? plain[0].toUpperCase() + plain.slice(1) : plain)
   );
 }

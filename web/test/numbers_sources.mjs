@@ -578,6 +578,21 @@ const partsSource =
 const planSource = async (_, { cli, layers }) =>
   (await cli.json("plan", "--layers", layers)).stages;
 
+/** As people are shown them: a name for each schedule, and of long lists of layers how often one stands there. */
+async function planListSource(_, { cli, layers }) {
+  const { schedules } = await cli.json("plan", "--layers", layers);
+  return schedules.map((row) => ({
+    "no.": row.number,
+    step_ns: row.step_ns,
+    gain: row.gain_share_percent,
+    held: row.layers_held,
+    "beaten by": row.beaten_by,
+  }));
+}
+
+const planStagesSource = async (_, { cli, layers }) =>
+  (await cli.json("plan", "--layers", layers)).schedule_stages;
+
 // --- two captures ---------------------------------------------------------------------------------------------------------
 
 const compared =
@@ -730,6 +745,8 @@ const LOCAL = {
   whatif_replicas: partsSource("replica", "slowdown_by_dp", (name) => `replica=${name}`),
   whatif_repairs: async (_, { cli }) => (await cli.json("whatif")).repairs,
   plan_stages: planSource,
+  plan_list: planListSource,
+  plan_schedule_stages: planStagesSource,
   OverallCompare: compared("OverallCompare"),
   StepCompare: compared("StepCompare"),
   StageCompare: compared("StageCompare"),

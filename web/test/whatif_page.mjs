@@ -66,14 +66,15 @@ async function chinese(locator, textOf = (e) => e.innerText) {
 
   // A click on a worker asks for the step without it; another one takes it back.
   const map = section(page, "Slowdown of each worker").locator("canvas").first();
-  const box = await map.boundingBox();
   await map.scrollIntoViewIfNeeded();
+  const box = await map.boundingBox();
   const at = { x: 36 + 10 + 16, y: 40 + 16 };
   await map.click({ position: at });
   await page.waitForFunction(() => location.hash.includes("wi.without=worker"));
   assert.ok(box !== null && box.width > 100);
-  await section(page, "What if …").locator(".verdict").waitFor();
-  assert.match(await section(page, "What if …").locator(".verdict").innerText(), /A step takes/);
+  await section(page, "What if …").getByText("A step takes").waitFor();
+  const after = await map.boundingBox();
+  assert.equal(after.y, box.y, "the answer moves nothing that is below it");
   await map.click({ position: at });
   await page.waitForFunction(() => !location.hash.includes("wi.without"));
   await page.close();
@@ -83,7 +84,7 @@ async function chinese(locator, textOf = (e) => e.innerText) {
 
 {
   const page = await open(url, "&wi.without=stage%3D2&wi.layers=8,8,8,8");
-  const answer = section(page, "What if …").locator(".verdict");
+  const answer = section(page, "What if …").locator(".verdict", { hasText: "A step takes" });
   await answer.waitFor();
   const { step_ns: step, gain_ns: gain } = said.answer[0];
   const text = (await answer.innerText()).replace(/\s/g, " ");
@@ -94,13 +95,24 @@ async function chinese(locator, textOf = (e) => e.innerText) {
   const plan = section(page, "A better split of layers");
   await plan.locator("code").first().waitFor();
   const row = planned.plan[0];
-  const lines = await plan.locator("code").allInnerTexts();
+  const lines = await plan.locator(".paste").first().locator("code").allInnerTexts();
   assert.deepEqual(lines, [
     `--pipeline-model-parallel-layout "${row.pipeline_model_parallel_layout}"`,
     `--num-layer-list ${row.num_layer_list}`,
     row.split_points,
   ]);
   await shot(page, "whatif-plan.png");
+
+  // The same under every schedule that can run the job: as many plans as the command has, the first one with its lines, then the one that is chosen.
+  const plans = plan.locator("[data-table=plan_list] .grid-row");
+  assert.equal(await plans.count(), planned.schedules.length);
+  const own = plan.locator(".paste").last().locator("code");
+  const ofFirst = planned.schedule_lines.map((row) => row.line);
+  assert.deepEqual(await own.allInnerTexts(), ofFirst);
+  await plans.nth(3).click();
+  await plan.getByText("Stages of plan 3").waitFor();
+  assert.notDeepEqual(await own.allInnerTexts(), ofFirst);
+  await page.waitForFunction(() => location.hash.includes("wi.row=3"));
 
   // A question that the job does not know stays a question: the sentence stands where the answer would.
   const without = page.getByLabel("these were as fast as usual");

@@ -10,6 +10,9 @@ export interface Tables {
   waste?: string;
   /** What usual is, in a sentence. */
   usual?: string;
+  /** How the list of plans is to be read; what is to be known before lines are pasted, "" nothing. */
+  remarks?: string[];
+  doubt?: string;
 }
 
 export const tableOf = (reply: Tables, name: string): Table | null =>
@@ -110,6 +113,27 @@ export function factorsOf(stages: Table): Record<number, number> {
     }
   }
   return factors;
+}
+
+export interface PasteLine {
+  name: string;
+  line: string;
+}
+
+export const linesOf = (table: Table | null): PasteLine[] =>
+  (table?.rows ?? []).map((row) => ({
+    name: String(reader(table!, "framework")(row)),
+    line: String(reader(table!, "line")(row)),
+  }));
+
+/** A reason stands once, with all schedules that it holds for. */
+export function leftOutOf(table: Table | null): { schedules: string[]; why: string }[] {
+  const by = new Map<string, string[]>();
+  for (const row of table?.rows ?? []) {
+    const why = String(reader(table!, "why")(row));
+    by.set(why, [...(by.get(why) ?? []), String(reader(table!, "schedule")(row))]);
+  }
+  return [...by].map(([why, schedules]) => ({ schedules, why }));
 }
 
 // --- questions ----------------------------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
-/** Which split of layers the stages of the job ask for. */
+/** Which split of layers the stages of the job ask for, under the schedule that ran and under others: what `pipescope plan` prints. */
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client";
 import { useAtom } from "../base/atom";
-import { fail, notify } from "../model/notices";
 import { tab } from "../model/session";
 import { urlChanged } from "../model/url_state";
 import { Failed, Loading } from "../panels/empty";
@@ -13,6 +12,8 @@ import { useReply } from "./data";
 import { cluster, jobParams } from "./job_state";
 import { simulateStages, under } from "./pipeline_state";
 import { factorsOf, firstRow, tableOf, type Tables } from "./whatif_model";
+import { Paste } from "./whatif_paste";
+import { Schedules } from "./whatif_schedules";
 import { ask, question, type Question } from "./whatif_state";
 
 const LINES = [
@@ -37,7 +38,7 @@ export function Plan() {
         class="controls-row"
         onSubmit={(e) => {
           e.preventDefault();
-          ask({ layers: typed.layers.trim(), most: typed.most.trim() });
+          ask({ layers: typed.layers.trim(), most: typed.most.trim(), row: "" });
         }}
       >
         <label>
@@ -64,7 +65,7 @@ export function Plan() {
         <Check
           label={t("whatif.empty-stages")}
           checked={now.empty === "1"}
-          onChange={(on) => ask({ empty: on ? "1" : "" })}
+          onChange={(on) => ask({ empty: on ? "1" : "", row: "" })}
         />
         <button type="submit" class="primary" disabled={typed.layers.trim() === ""}>
           {t("whatif.plan-ask")}
@@ -75,7 +76,7 @@ export function Plan() {
   );
 }
 
-function Planned({ layers, most, empty }: Pick<Question, "layers" | "most" | "empty">) {
+function Planned({ layers, most, empty, row }: Question) {
   const params = {
     cluster: cluster.get(),
     ...jobParams(),
@@ -83,6 +84,7 @@ function Planned({ layers, most, empty }: Pick<Question, "layers" | "most" | "em
     layers,
     ...(most === "" ? {} : { max_layers: most }),
     ...(empty === "" ? {} : { empty_stages: 1 }),
+    ...(row === "" ? {} : { row }),
   };
   const reply = useReply(JSON.stringify(params), (signal) => get<Tables>("plan", params, signal));
   if (reply.error !== null) {
@@ -93,7 +95,7 @@ function Planned({ layers, most, empty }: Pick<Question, "layers" | "most" | "em
   }
   const stages = tableOf(reply.data, "plan_stages");
   return (
-    <div aria-busy={reply.isLoading}>
+    <div class="planned" aria-busy={reply.isLoading}>
       {reply.data.sentences.map((sentence) => (
         <p>{sentence}</p>
       ))}
@@ -114,30 +116,29 @@ function Planned({ layers, most, empty }: Pick<Question, "layers" | "most" | "em
           </div>
         </>
       )}
+      <Schedules reply={reply.data} />
     </div>
   );
 }
 
-/** What is to be pasted into the job's own settings. */
+/** Of layers that lie on several chunks of a stage the plan of that schedule among all has the lines. */
 function Lines({ reply }: { reply: Tables }) {
   const at = firstRow(tableOf(reply, "plan"));
   const lines = LINES.map(([name, column, line]) => {
     const text = at(column);
     return text === null || text === "" ? null : { name, line: line(String(text)) };
   }).filter((line) => line !== null);
-  return lines.length === 0 ? (
+  const own = at("plan_of_own_schedule");
+  return typeof own === "number" ? (
+    <p>
+      <button type="button" onClick={() => ask({ row: String(own) })}>
+        {t("whatif.own-plan", own)}
+      </button>
+    </p>
+  ) : lines.length === 0 ? (
     <p class="quiet">{t("whatif.no-lines")}</p>
   ) : (
-    <ul class="paste">
-      {lines.map(({ name, line }) => (
-        <li>
-          <span class="quiet">{name}</span> <code>{line}</code>{" "}
-          <button type="button" class="tiny" onClick={() => void copy(line)}>
-            {t("whatif.copy")}
-          </button>
-        </li>
-      ))}
-    </ul>
+    <Paste lines={lines} doubt={reply.doubt} />
   );
 }
 
@@ -147,13 +148,4 @@ function drawPlan(factors: Record<number, number>): void {
   under.set("form");
   tab.set("pipeline");
   urlChanged();
-}
-
-async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    notify("info", t("whatif.copied"));
-  } catch (error) {
-    fail(error);
-  }
 }

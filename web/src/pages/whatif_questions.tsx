@@ -4,8 +4,7 @@ import { get, getBytes } from "../api/client";
 import { useAtom } from "../base/atom";
 import { duration, fixed } from "../base/time";
 import { saveAs } from "../model/exports";
-import { fail } from "../model/notices";
-import { Failed, Loading } from "../panels/empty";
+import { fail, sentenceOf } from "../model/notices";
 import { Select } from "../panels/form";
 import { t } from "../words";
 import { useReply } from "./data";
@@ -56,11 +55,9 @@ export function Questions({ reply }: { reply: Tables }) {
         <button type="submit" class="primary">
           {t("whatif.ask")}
         </button>
-        {isAsked && (
-          <button type="button" onClick={() => ask({ without: "", scale: "" })}>
-            {t("whatif.clear")}
-          </button>
-        )}
+        <button type="button" disabled={!isAsked} onClick={() => ask({ without: "", scale: "" })}>
+          {t("whatif.clear")}
+        </button>
         <button
           type="button"
           title={t("whatif.timeline-title")}
@@ -69,7 +66,7 @@ export function Questions({ reply }: { reply: Tables }) {
           {t("whatif.timeline")}
         </button>
       </form>
-      {isAsked && <Answer asked={now} />}
+      <Answer asked={now} isAsked={isAsked} />
     </section>
   );
 }
@@ -97,15 +94,28 @@ function Part({ name, example, value, onInput }: PartProps) {
   );
 }
 
-function Answer({ asked }: { asked: Question }) {
+/** A line from the beginning: what is below stays where it is when the answer comes, also the cell of the map that was clicked. */
+function Answer({ asked, isAsked }: { asked: Question; isAsked: boolean }) {
   const params = { cluster: cluster.get(), ...jobParams(), ...askedOf(asked) };
-  const reply = useReply(JSON.stringify(params), (signal) => get<Tables>("whatif", params, signal));
-  if (reply.error !== null) {
-    return <Failed error={reply.error} />;
+  const reply = useReply(
+    JSON.stringify(params),
+    isAsked ? (signal) => get<Tables>("whatif", params, signal) : null,
+  );
+  const failure = reply.error === null || !isAsked ? null : sentenceOf(reply.error);
+  if (failure !== null) {
+    return (
+      <p class="verdict" role="alert">
+        {failure.slice(0, 1).toUpperCase() + failure.slice(1)}
+      </p>
+    );
   }
-  const table = reply.data === null ? null : tableOf(reply.data, "whatif_answer");
+  const table = reply.data === null || !isAsked ? null : tableOf(reply.data, "whatif_answer");
   if (table === null) {
-    return <Loading what={t("whatif.working")} />;
+    return (
+      <p class="verdict quiet" aria-busy={isAsked}>
+        {t(isAsked ? "whatif.working" : "whatif.not-asked")}
+      </p>
+    );
   }
   const at = firstRow(table);
   const [step, gain, share] = [Number(at("step")), Number(at("gain")), Number(at("gain share"))];

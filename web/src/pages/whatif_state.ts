@@ -9,9 +9,18 @@ export interface Question {
   most: string;
   /** "1": plans may leave stages without layers. */
   empty: string;
+  /** Number of the plan that is shown in full; "": the first. */
+  row: string;
 }
 
-export const NOTHING: Question = { without: "", scale: "", layers: "", most: "", empty: "" };
+export const NOTHING: Question = {
+  without: "",
+  scale: "",
+  layers: "",
+  most: "",
+  empty: "",
+  row: "",
+};
 export const question = new Atom<Question>(NOTHING);
 
 export const part = {
@@ -25,6 +34,7 @@ export const part = {
       layers: from.layers ?? "",
       most: from.most ?? "",
       empty: from.empty === "1" ? "1" : "",
+      row: /^\d+$/.test(from.row ?? "") ? from.row : "",
     }),
 };
 

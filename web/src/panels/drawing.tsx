@@ -139,11 +139,16 @@ export function Drawing(p: DrawingProps) {
     [],
   );
 
-  const place = (e: MouseEvent): [number, number] => {
+  const place = (e: Pointed): [number, number] => {
     const at = canvas.current!.getBoundingClientRect();
     return [e.clientX - at.left, e.clientY - at.top];
   };
-  const find = (e: MouseEvent): Hit | null => p.hit?.(...place(e), size) ?? null;
+  const find = (e: Pointed): Hit | null => p.hit?.(...place(e), size) ?? null;
+  const point = (e: Pointed): void => {
+    const hit = find(e);
+    setOver(hit === null ? null : { hit, x: e.clientX, y: e.clientY });
+  };
+  useMoves(canvas, over !== null, () => point({ clientX: over!.x, clientY: over!.y }));
   useEffect(() => {
     const element = canvas.current!;
     const wheel = (e: WheelEvent): void =>
@@ -169,10 +174,7 @@ export function Drawing(p: DrawingProps) {
         aria-label={p.title}
         tabIndex={p.onKeyDown === undefined ? -1 : 0}
         style={{ cursor: over?.hit.act !== undefined ? "pointer" : (p.cursor ?? "default") }}
-        onPointerMove={(e) => {
-          const hit = find(e);
-          setOver(hit === null ? null : { hit, x: e.clientX, y: e.clientY });
-        }}
+        onPointerMove={point}
         onPointerLeave={() => setOver(null)}
         onPointerDown={(e) => p.onPointerDown?.(e, ...place(e), size)}
         onClick={(e) => find(e)?.act?.(e)}
@@ -182,6 +184,33 @@ export function Drawing(p: DrawingProps) {
       {over !== null && <Tip x={over.x} y={over.y} title={over.hit.title} lines={over.hit.lines} />}
     </div>
   );
+}
+
+type Pointed = Pick<MouseEvent, "clientX" | "clientY">;
+
+/** While the pointer is over a picture: tells when the page moved the picture below it. */
+function useMoves(canvas: { current: Element | null }, isOver: boolean, moved: () => void): void {
+  const latest = useRef(moved);
+  latest.current = moved;
+  useEffect(() => {
+    const at = (): string => {
+      const { left, top } = canvas.current!.getBoundingClientRect();
+      return `${left} ${top}`;
+    };
+    let [frame, before] = [0, isOver ? at() : ""];
+    const look = (): void => {
+      const now = at();
+      if (now !== before) {
+        before = now;
+        latest.current();
+      }
+      frame = requestAnimationFrame(look);
+    };
+    if (isOver) {
+      frame = requestAnimationFrame(look);
+    }
+    return () => cancelAnimationFrame(frame);
+  }, [isOver]);
 }
 
 function paint(
