@@ -960,6 +960,23 @@ test("a notice goes when what it tells of is so no more", () => {
   assert.equal(isUp(), false, "it does not come back");
 });
 
+test("of what can be undone each is a notice of its own, failures are counted", () => {
+  const told = (text: string): number[] =>
+    notices
+      .get()
+      .filter((n) => n.text === text)
+      .map((n) => n.n);
+  const moved = "rank 6 moved by +61.1 ms";
+  for (let i = 0; i < 2; i++) {
+    notify("info", moved, () => undefined);
+    notify("error", "no such rank");
+    notify("info", "3 views were added");
+  }
+  assert.deepEqual(told(moved), [1, 1]);
+  assert.deepEqual(told("no such rank"), [2]);
+  assert.deepEqual(told("3 views were added"), [1]);
+});
+
 test("columns of text give way where numbers would be cut", () => {
   const column = (name: string, isNumber: boolean) => ({ name, isNumber }) as Column;
   const columns = [column("name", false), column("lost", true), column("new", true)];

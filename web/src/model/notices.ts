@@ -25,9 +25,11 @@ const SEEN_MS = 6000;
 /** One has looked at what was done before. */
 const UNDO_MS = 15_000;
 
-/** What was said before is counted, not said twice. Those that are no failures go away by themselves. Returns which it is. */
+/** A failure that was said before is counted, not said twice, and news are said anew; of something that can be undone each is one of its own:
+ * two moves by 61 ms are no move by 122 ms. Those that are no failures go away by themselves. Returns which it is. */
 export function notify(severity: Severity, text: string, undo?: () => void): number {
-  const known = notices.get().find((n) => n.text === text && n.severity === severity);
+  const isSame = (n: Notice): boolean => n.text === text && n.severity === severity;
+  const known = undo === undefined ? notices.get().find((n) => isSame(n) && !n.undo) : undefined;
   const id = known?.id ?? ++last;
   notices.update((all) =>
     [
@@ -36,7 +38,7 @@ export function notify(severity: Severity, text: string, undo?: () => void): num
         id,
         severity,
         text,
-        n: (known?.n ?? 0) + 1,
+        n: severity === "info" ? 1 : (known?.n ?? 0) + 1,
         isUp: true,
         ...(undo !== undefined ? { undo } : {}),
       },
