@@ -35,8 +35,12 @@ test("how many operators are shown is any number, or all", () => {
   );
 });
 
-test("an axis of bars has three ticks at least", () => {
-  assert.deepEqual(ticksUpTo(820, 4), [0, 200, 400, 600, 800]);
-  assert.ok([1, 3, 7.9, 820, 1999, 5001].every((most) => ticksUpTo(most, 2).length >= 3));
+test("an axis of bars has three ticks at least, and one at or above the highest bar", () => {
+  assert.deepEqual(ticksUpTo(976, 4), [0, 200, 400, 600, 800, 1000]);
+  assert.deepEqual(ticksUpTo(800, 4), [0, 200, 400, 600, 800]);
+  for (const most of [1, 3, 7.9, 820, 1999, 5001]) {
+    const ticks = ticksUpTo(most, 2);
+    assert.ok(ticks.length >= 3 && ticks.at(-1)! >= most, `${most}: ${ticks}`);
+  }
   assert.deepEqual(ticksUpTo(0, 4), [0]);
 });

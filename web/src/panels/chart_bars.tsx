@@ -84,10 +84,12 @@ export function StackedBars({
   const right = lines.length > 0 ? RIGHT : 12;
   const slot = (size: Size): number =>
     (size.width - LEFT - right) / Math.max(1, shownIn(size).bars.length);
-  const yOf = (v: number, size: Size): number =>
-    size.height - BOTTOM - (most > 0 ? v / most : 0) * (size.height - TOP - BOTTOM);
   const draw = (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null): void => {
-    axes(pen, size, colours, most / unit.ns, unit.name, right, lines.length > 0);
+    const ticks = ticksIn(most / unit.ns, size);
+    const top = ticks[ticks.length - 1] * unit.ns;
+    const yOf = (v: number): number =>
+      size.height - BOTTOM - (top > 0 ? v / top : 0) * (size.height - TOP - BOTTOM);
+    axes(pen, size, colours, ticks, unit.name, right, lines.length > 0);
     const { bars, each } = shownIn(size);
     const w = slot(size);
     const gap = w > 8 ? Math.min(w * 0.25, 24) : w > 3 ? 1 : 0;
@@ -107,12 +109,12 @@ export function StackedBars({
       let sum = 0;
       bar.parts.forEach((v, s) => {
         if (partsOn[s] && v !== null && v > 0) {
-          const [top, bottom] = [yOf(sum + v, size), yOf(sum, size)];
+          const [high, low] = [yOf(sum + v), yOf(sum)];
           pen.rect(
             x + (w - wide) / 2,
-            top,
+            high,
             Math.max(0.5, wide),
-            Math.max(0, bottom - top),
+            Math.max(0, low - high),
             series[s].colour,
           );
           sum += v;
@@ -198,24 +200,32 @@ export function StackedBars({
 
 const LEAST_TICKS = 3;
 
-/** About `n`, and so many that the highest bars have one near their ends: 0 and 500 say little of 800. */
+/** About `n`, the last at the highest bar or above it, and so many below that its end is read: 0, 500 and 1000 say little of 800. */
 export function ticksUpTo(most: number, n: number): number[] {
   const ticks = ticksOf(0, most, n);
-  return ticks.length >= LEAST_TICKS || !(most > 0) ? ticks : ticksUpTo(most, n + 1);
+  if (ticks.length < LEAST_TICKS && most > 0) {
+    return ticksUpTo(most, n + 1);
+  }
+  const last = ticks[ticks.length - 1];
+  return last < most ? [...ticks, Number((last + ticks[1]).toPrecision(12))] : ticks;
 }
+
+const ticksIn = (most: number, size: Size): number[] =>
+  ticksUpTo(most, Math.max(2, Math.floor((size.height - BOTTOM - TOP) / 36)));
 
 function axes(
   pen: Pen,
   size: Size,
   colours: ViewerTheme,
-  most: number,
+  ticks: number[],
   unit: string,
   right: number,
   hasRatio: boolean,
 ): void {
   const bottom = size.height - BOTTOM;
-  for (const tick of ticksUpTo(most, Math.max(2, Math.floor((bottom - TOP) / 36)))) {
-    const y = bottom - (most > 0 ? tick / most : 0) * (bottom - TOP);
+  const top = ticks[ticks.length - 1];
+  for (const tick of ticks) {
+    const y = bottom - (top > 0 ? tick / top : 0) * (bottom - TOP);
     pen.line([LEFT, Math.round(y) + 0.5, size.width - right, Math.round(y) + 0.5], colours.line);
     pen.text(LEFT - 8, y, tick === 0 ? `0 ${unit}` : short(tick), {
       fill: colours.quiet,
