@@ -300,6 +300,9 @@ static void test_simulate_measured(void **state) {
     assert_int_equal(simulate(s, "{\"from\":{\"cluster\":0,\"step\":2,\"pipeline\":1}}"), 200);
     int64_t as_measured = number(s->json, "step_ns");
     assert_int_equal(number(s->json, "replayed_ns"), as_measured);
+    char bubble[32];
+    (void)snprintf(bubble, sizeof bubble, "%s", ps_literal_get(s->json, "bubble")->text);
+    assert_string_equal(ps_literal_get(s->json, "replayed_bubble")->text, bubble);
     const ps_literal *used = ps_literal_get(s->json, "used");
     assert_string_equal(ps_literal_str(ps_literal_get(used, "schedule")), "1f1b");
     assert_int_equal(number(used, "stages"), 4);
@@ -314,6 +317,7 @@ static void test_simulate_measured(void **state) {
     assert_true(as_measured > 330000000);
     /* What the body changes is no part of what it is compared with. */
     assert_int_equal(number(s->json, "replayed_ns"), as_measured);
+    assert_string_equal(ps_literal_get(s->json, "replayed_bubble")->text, bubble);
     /* Theory: all stages as their mean, (10 + 10 + 15 + 10) / 4. */
     assert_int_equal(simulate(s, "{\"from\":{\"step\":2},\"balanced\":true}"), 200);
     assert_int_equal(number(s->json, "step_ns"), 33 * 11250000);
@@ -322,6 +326,9 @@ static void test_simulate_measured(void **state) {
     times = ps_literal_get(ps_literal_get(s->json, "used"), "times");
     assert_int_equal(times->child->child->integer, 20000000);
     assert_int_equal(times->child->next->next->child->integer, 30000000);
+    /* What it is a change of stays known. */
+    const ps_literal *measured = ps_literal_get(ps_literal_get(s->json, "used"), "measured");
+    assert_int_equal(measured->child->integer, 11250000);
     /* Other numbers of stages share the same work. */
     assert_int_equal(
         simulate(s,

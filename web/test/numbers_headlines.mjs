@@ -169,11 +169,15 @@ const lengthOf = ({ ops }) =>
 async function simulation({ page }, cli, used, own) {
   const file = await cli.simulated(used);
   const step_ns = lengthOf(file);
-  const replayed_ns = lengthOf(await cli.simulated(own));
-  const busy_ns = file.ops.reduce((sum, op) => sum + op.end_ns - op.start_ns, 0);
+  const replayed = await cli.simulated(own);
+  const replayed_ns = lengthOf(replayed);
   const said = await seen(page.locator(".sim-out dd > b")).allInnerTexts();
   const beside = await seen(page.locator(".sim-compared")).innerText();
-  const against = /: (.+?) \((.+? %)\) (?:less|more) than .*, (.+?);/.exec(beside);
+  const against = /: (.+?) \((.+? %)\) (?:less|more) than .*, (.+?) with a bubble of (.+?);/.exec(
+    beside,
+  );
+  const idleOf = ({ ops }, length_ns) =>
+    100 * (1 - ops.reduce((sum, op) => sum + op.end_ns - op.start_ns, 0) / length_ns);
   const by_ns = Math.abs(replayed_ns - step_ns);
   return [
     { what: "simulated step", text: said[0], value: step_ns, unit: "ns" },
@@ -183,11 +187,17 @@ async function simulation({ page }, cli, used, own) {
           { what: "between it and the replay", text: against?.[1], value: by_ns, unit: "ns" },
           { what: "its share", text: against?.[2], value: (100 * by_ns) / replayed_ns, unit: "%" },
           { what: "replayed step", text: against?.[3], value: replayed_ns, unit: "ns" },
+          {
+            what: "replayed bubble",
+            text: against?.[4],
+            value: idleOf(replayed, own.stages * replayed_ns),
+            unit: "%",
+          },
         ]),
     {
       what: "simulated bubble",
       text: said[1],
-      value: 100 * (1 - busy_ns / (used.stages * step_ns)),
+      value: idleOf(file, used.stages * step_ns),
       unit: "%",
     },
   ];

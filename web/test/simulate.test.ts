@@ -10,24 +10,49 @@ import {
   type Loaded,
   type Simulated,
 } from "../src/pages/pipeline_state";
+import { changedBy } from "../src/panels/number_field";
 import { ranksIn } from "../src/pages/ready_rank";
 import { numbersOf } from "../src/pipeline/panels";
 import { ENGLISH } from "../src/pipeline/texts";
 import { chartOf } from "./helpers";
 
 test("a simulated step is compared with the replay of the same step, and beside it with what was measured", () => {
-  const simulated = (step_ns: number, replayed_ns?: number): Simulated =>
+  const simulated = (
+    step_ns: number,
+    replayed_ns?: number,
+    differs: Simulated["differs"] = [],
+  ): Simulated =>
     ({
-      reply: { step_ns, replayed_ns, used: { schedule: "dualpipe" } },
+      reply: { step_ns, replayed_ns, replayed_bubble: 0.21, used: { schedule: "dualpipe" } },
       under: "form",
-    }) as Simulated;
+      differs,
+    }) as unknown as Simulated;
+  const measured = { stepNs: 973e6, bubble: 0.2 };
   assert.equal(
-    comparedText(simulated(967e6, 996.3e6), 973e6),
-    "dualpipe 967 ms: 29.3 ms (2.9 %) less than the same ops replayed in their own schedule, 996 ms; measured 973 ms",
+    comparedText(simulated(967e6, 996.3e6), measured),
+    "dualpipe 967 ms: 29.3 ms (2.9 %) less than the same ops replayed in their own schedule, 996 ms with a bubble of 21.0 %; measured 973 ms with a bubble of 20.0 %",
   );
-  assert.match(comparedText(simulated(1010e6, 996e6), null), /14\.0 ms \(1\.4 %\) more .* 996 ms$/);
-  assert.match(comparedText(simulated(996e6, 996e6), 973e6), /as long as .*; measured 973 ms$/);
-  assert.equal(comparedText(simulated(996e6), 973e6), "", "nothing was measured");
+  assert.match(comparedText(simulated(1010e6, 996e6), null), /14\.0 ms \(1\.4 %\) more .* 996 ms/);
+  assert.match(comparedText(simulated(996e6, 996e6), measured), /as long as .*; measured 973 ms/);
+  assert.match(
+    comparedText(simulated(967e6, 996.3e6, ["durations"]), measured),
+    /less than what ran, .*\(durations differ\); measured/,
+    "they are not the same ops",
+  );
+  assert.equal(comparedText(simulated(996e6), measured), "", "nothing was measured");
+});
+
+test("a field of durations takes a change of what was measured", () => {
+  assert.equal(changedBy("-10 %", 20)?.toFixed(6), "18.000000");
+  assert.equal(changedBy("\u221225%", 20), 15);
+  assert.equal(changedBy("+50%", 20), 30);
+  assert.equal(changedBy("x0.9", 20), 18);
+  assert.equal(changedBy("×1.5", 20), 30);
+  assert.deepEqual(
+    ["10 %", "18", "x", "", "-10"].map((text) => changedBy(text, 20)),
+    [null, null, null, null, null],
+    "a share without a sign may be either",
+  );
 });
 
 test("what numbers on blocks mean is told of the chart that it is true of", () => {

@@ -89,10 +89,8 @@ static ps_code take_measured_times(const ps_simulated_ask *a, ps_simulated_step 
 }
 
 static void usual_times(const ps_simulated_ask *a, ps_simulated_step *s) {
-    ps_op_times t = {.f_ns = a->given.f_ns > 0 ? a->given.f_ns : DEFAULT_F_NS,
-                     .b_ns = a->given.b_ns > 0 ? a->given.b_ns : DEFAULT_B_NS};
-    t.w_ns = t.b_ns / 2;
-    t.fb_ns = t.f_ns + t.b_ns;
+    const ps_op_times t = {DEFAULT_F_NS, DEFAULT_B_NS, DEFAULT_B_NS / 2,
+                           DEFAULT_F_NS + DEFAULT_B_NS};
     for (int32_t d = 0; d < a->params.n_stages; d++) {
         s->times[d] = t;
     }
@@ -105,7 +103,7 @@ static int64_t scaled_op(int64_t ns, double by) {
                                                  : (int64_t)v;
 }
 
-/* Brings the mean over stages to what was given; stages keep their proportions. Pairs and weight gradients follow. */
+/* Brings the mean over stages to what was given; stages keep their proportions. Pairs and weight gradients follow. What the means were stays known. */
 static void apply_given(const ps_simulated_ask *a, ps_simulated_step *s) {
     const ps_op_times *g = &a->given;
     int32_t n = a->params.n_stages;
@@ -119,6 +117,8 @@ static void apply_given(const ps_simulated_ask *a, ps_simulated_step *s) {
         w += (double)s->times[d].w_ns / n;
         fb += (double)s->times[d].fb_ns / n;
     }
+    s->measured = (ps_op_times){llround(f), llround(b), llround(w), llround(fb)};
+    s->measured_p2p_ns = s->p2p_ns;
     double by_f = g->f_ns > 0 && f > 0 ? (double)g->f_ns / f : 1;
     double by_b = g->b_ns > 0 && b > 0 ? (double)g->b_ns / b : 1;
     double by_w = g->w_ns > 0 && w > 0 ? (double)g->w_ns / w : by_b;
@@ -282,7 +282,8 @@ static ps_code measure_simulated_step(const ps_simulated_ask *a, ps_simulated_st
 }
 
 /* What step_ns is compared with: the same simulator, step and medians, and nothing of what was asked to be otherwise. */
-static ps_code replay_own_schedule(const ps_simulated_ask *ask, int64_t *step_ns, ps_err *err) {
+static ps_code replay_own_schedule(const ps_simulated_ask *ask, ps_simulated_step *out,
+                                   ps_err *err) {
     ps_simulated_ask own = {.measured = ask->measured,
                             .step = ask->balanced ? PS_FIRST_STEP : ask->step,
                             .pipeline = ask->balanced ? -1 : ask->pipeline,
@@ -299,10 +300,15 @@ static ps_code replay_own_schedule(const ps_simulated_ask *ask, int64_t *step_ns
         code = ps_fail_nomem(err);
     }
     code = code == PS_OK ? ps_sim_run(s.plan, ns, s.p2p_ns, 0, &times, err) : code;
-    *step_ns = 0; /* it begins at 0 */
+    int64_t step_ns = 0; /* it begins at 0 */
+    double busy_ns = 0;  /* a device runs one op after the other */
     for (size_t i = 0; code == PS_OK && i < n_ops; i++) {
-        *step_ns = times.end_ns[i] > *step_ns ? times.end_ns[i] : *step_ns;
+        step_ns = times.end_ns[i] > step_ns ? times.end_ns[i] : step_ns;
+        busy_ns += (double)(times.end_ns[i] - times.start_ns[i]);
     }
+    out->replayed_ns = step_ns;
+    out->replayed_bubble_percent =
+        step_ns > 0 ? 100 * (1 - busy_ns / ((double)step_ns * own.params.n_stages)) : 0;
     ps_free(times.start_ns);
     ps_free(times.end_ns);
     ps_free(ns);
@@ -324,7 +330,7 @@ ps_code ps_simulate_step(const ps_simulated_ask *ask, ps_simulated_step *out, ps
     code = code == PS_OK ? ps_watch_ask(a.watch, err) : code;
     code = code == PS_OK ? measure_simulated_step(&a, out, err) : code;
     if (code == PS_OK && ask->measured != NULL) {
-        code = replay_own_schedule(ask, &out->replayed_ns, err);
+        code = replay_own_schedule(ask, out, err);
     }
     return code == PS_OK ? ps_watch_ask(a.watch, err) : code;
 }

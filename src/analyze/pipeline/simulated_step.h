@@ -50,6 +50,9 @@ typedef struct ps_simulated_step {
     /* What step_ns is compared with: the schedule that ran, with what was measured and nothing that was asked to be otherwise;
      * PS_UNKNOWN_INT without `measured`. */
     int64_t replayed_ns;
+    double replayed_bubble_percent; /* of that */
+    ps_op_times measured;           /* means over the stages before anything was given */
+    int64_t measured_p2p_ns;        /* likewise */
     double bubble_percent;
     int32_t
         pieces; /* ops that the work of a stage for one microbatch is cut into: times are of one of them */

@@ -177,6 +177,15 @@ static ps_code read_asked(asked *a, ps_arena *arena, ps_err *err) {
 
 /* --- what is answered -------------------------------------------------------------------------------------------- */
 
+static void put_op_times(const ps_op_times *t, ps_json *j) {
+    ps_json_array(j);
+    ps_json_int(j, t->f_ns);
+    ps_json_int(j, t->b_ns);
+    ps_json_int(j, t->w_ns);
+    ps_json_int(j, t->fb_ns);
+    ps_json_close(j);
+}
+
 /* "used":{...}: what the form shows. Times of a stage are those before its factor. */
 static void put_used(const ps_simulated_step *s, ps_json *j) {
     const ps_schedule *schedule = s->plan->schedule;
@@ -190,15 +199,12 @@ static void put_used(const ps_simulated_step *s, ps_json *j) {
     ps_json_key_int(j, "p2p_ns", s->p2p_ns);
     ps_json_key_bool(j, "splits", ps_sim_uses(s->plan, PS_OP_BI));
     ps_json_key_bool(j, "pairs", ps_sim_uses(s->plan, PS_OP_FB));
+    ps_json_key_int(j, "measured_p2p_ns", s->measured_p2p_ns);
+    ps_json_key(j, "measured");
+    put_op_times(&s->measured, j);
     ps_json_key_array(j, "times");
     for (int32_t d = 0; d < s->plan->params.n_stages; d++) {
-        const ps_op_times *t = &s->times[d];
-        ps_json_array(j);
-        ps_json_int(j, t->f_ns);
-        ps_json_int(j, t->b_ns);
-        ps_json_int(j, t->w_ns);
-        ps_json_int(j, t->fb_ns);
-        ps_json_close(j);
+        put_op_times(&s->times[d], j);
     }
     ps_json_close(j);
     ps_json_close(j);
@@ -220,6 +226,7 @@ static ps_code put_simulation_page(const ps_simulated_step *s, ps_buf *out, ps_e
     ps_json_key_int(&j, "step_ns", s->step_ns);
     if (s->replayed_ns != PS_UNKNOWN_INT) {
         ps_json_key_int(&j, "replayed_ns", s->replayed_ns);
+        ps_json_key_numberf(&j, "replayed_bubble", "%.6f", s->replayed_bubble_percent / 100);
     }
     ps_json_key_numberf(&j, "bubble", "%.6f", s->bubble_percent / 100);
     ps_json_key_numberf(&j, "activations", "%.2f", s->activations);

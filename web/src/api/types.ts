@@ -287,6 +287,7 @@ export interface SimulateReply {
   step_ns: Ns;
   /** The schedule that ran with the same medians; only with `from`. */
   replayed_ns?: Ns;
+  replayed_bubble?: number;
   bubble: number;
   activations: number;
   chart: Packed;
@@ -303,5 +304,8 @@ export interface SimulateReply {
     splits: boolean;
     pairs: boolean;
     times: [f: Ns, b: Ns, w: Ns, fb: Ns][];
+    /** Means over the stages before durations of the form count. */
+    measured: [f: Ns, b: Ns, w: Ns, fb: Ns];
+    measured_p2p_ns: Ns;
   };
 }

@@ -101,7 +101,10 @@ export const measuredOf = (view: View): { stepNs: number; bubble: number | null 
 
 /** A simulated step beside what it is to be compared with, the schedule that ran out of the same simulator, and beside what was
  * measured; "" for a simulation without a measurement. */
-export function comparedText({ reply, under }: Simulated, measuredNs: number | null): string {
+export function comparedText(
+  { reply, under, differs }: Simulated,
+  measured: { stepNs: number; bubble: number | null } | null,
+): string {
   const own = reply?.replayed_ns;
   if (reply === null || own === undefined) {
     return "";
@@ -110,18 +113,29 @@ export function comparedText({ reply, under }: Simulated, measuredNs: number | n
   const by = Math.abs(own - step);
   const what = `${reply.used.schedule} ${duration(step)}`.trim();
   const medians = under.startsWith("theory:") ? t("simulate.of-all") : "";
+  const replay = withBubble(own, reply.replayed_bubble ?? null) + medians;
+  // Of other ops than those that ran it says so.
+  const ran =
+    differs.length === 0
+      ? t("simulate.same-ops", replay)
+      : t("simulate.as-ran", replay, differs.map((d) => t(`simulate.differ-${d}`)).join(", "));
   const said =
     by === 0
-      ? t("simulate.as-long", what)
+      ? t("simulate.as-long", what, ran)
       : t(
           step < own ? "simulate.shorter" : "simulate.longer",
           what,
           duration(by),
           percent(by / own),
-          duration(own) + medians,
+          ran,
         );
-  return measuredNs === null ? said : t("simulate.and-measured", said, duration(measuredNs));
+  return measured === null
+    ? said
+    : t("simulate.and-measured", said, withBubble(measured.stepNs, measured.bubble));
 }
+
+const withBubble = (stepNs: number, bubble: number | null): string =>
+  bubble === null ? duration(stepNs) : t("simulate.with-bubble", duration(stepNs), percent(bubble));
 
 /** Schedule and how it is known, step, pipeline, length, bubble, and what lies below. */
 export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {

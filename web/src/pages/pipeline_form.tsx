@@ -54,6 +54,7 @@ export function SimulateForm() {
   const schedule = f.schedule ?? used?.schedule ?? "1f1b";
   const takes = (what: keyof typeof TAKES): boolean => TAKES[what].includes(schedule);
   const isChanged = JSON.stringify(f) !== JSON.stringify(NO_FORM);
+  const measured = used?.measured;
   const mean = (at: 0 | 1 | 2 | 3): number =>
     used === undefined
       ? 0
@@ -136,13 +137,14 @@ export function SimulateForm() {
             </label>
           )}
         </div>
-        <div class="sim-times" title={t("simulate.per-op")}>
-          <TimeField word="simulate.f" name="f_ns" now={mean(0)} f={f} />
-          <TimeField word="simulate.b" name="b_ns" now={mean(1)} f={f} />
+        <div class="sim-times" title={`${t("simulate.per-op")}. ${t("simulate.relative")}`}>
+          <TimeField word="simulate.f" name="f_ns" now={mean(0)} own={measured?.[0]} f={f} />
+          <TimeField word="simulate.b" name="b_ns" now={mean(1)} own={measured?.[1]} f={f} />
           <TimeField
             word="simulate.w"
             name="w_ns"
             now={mean(2)}
+            own={measured?.[2]}
             f={f}
             isIdle={used !== undefined && !used.splits}
           />
@@ -150,6 +152,7 @@ export function SimulateForm() {
             word="simulate.fb"
             name="fb_ns"
             now={mean(3)}
+            own={measured?.[3]}
             f={f}
             isIdle={used !== undefined && !used.pairs}
           />
@@ -157,6 +160,7 @@ export function SimulateForm() {
             word="simulate.p2p"
             name="p2p_ns"
             now={used?.p2p_ns ?? 0}
+            own={used?.measured_p2p_ns}
             f={f}
             largest={mean(0)}
           />
@@ -196,11 +200,12 @@ function Count({
   );
 }
 
-/** A duration: slider from a quarter to four times what it is, and the number in ms. */
+/** A duration: slider from a quarter to four times what it is, and the number in ms, or what it is to be of what was measured. */
 function TimeField({
   word,
   name,
   now,
+  own = 0,
   f,
   isIdle = false,
   largest = 0,
@@ -208,6 +213,7 @@ function TimeField({
   word: Word;
   name: Time;
   now: number;
+  own?: number | undefined;
   f: Form;
   isIdle?: boolean;
   largest?: number;
@@ -240,6 +246,7 @@ function TimeField({
         step="any"
         value={Number((value / 1e6).toPrecision(4))}
         disabled={isIdle}
+        own={own / 1e6}
         label={`${t(word)} ms`}
         set={(ms) => set(ms === null || ms < 0 ? null : Math.round(ms * 1e6))}
       />
@@ -348,10 +355,9 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
     );
   }
   const { step_ns, bubble, activations } = sim.reply;
-  const measuredBubble = measured?.bubble ?? null;
-  const { replayed_ns = 0 } = sim.reply;
+  const { replayed_ns = 0, replayed_bubble = null } = sim.reply;
   const gain = replayed_ns === 0 ? null : (step_ns - replayed_ns) / replayed_ns;
-  const beside = comparedText(sim, measured?.stepNs ?? null);
+  const beside = comparedText(sim, measured);
   return (
     <div class="sim-out" aria-live="polite" aria-busy={busy}>
       <p>{t(WHAT_LIES_BELOW[sim.under] ?? "simulate.of-theory", sim.reply.used.schedule)}</p>
@@ -372,19 +378,16 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
           <dt>{t("simulate.bubble")}</dt>
           <dd>
             <b>{percent(bubble)} %</b>
-            {measuredBubble !== null && (
-              <span class={less(bubble, measuredBubble) ? "better" : "quiet"}>
+            {replayed_bubble !== null && (
+              <span class={less(bubble, replayed_bubble) ? "better" : "quiet"}>
                 {" "}
                 {t(
                   "simulate.points",
-                  signed(bubble - measuredBubble, percent(Math.abs(bubble - measuredBubble))),
+                  signed(bubble - replayed_bubble, percent(Math.abs(bubble - replayed_bubble))),
                 )}
               </span>
             )}
           </dd>
-          {measuredBubble !== null && (
-            <dd class="quiet">{t("simulate.measured", `${percent(measuredBubble)} %`)}</dd>
-          )}
         </div>
         <div title={t("simulate.activations-title")}>
           <dt>{t("simulate.activations")}</dt>
@@ -394,11 +397,12 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
           </dd>
         </div>
       </dl>
+      {beside !== "" && <p class="quiet">{t("simulate.against")}</p>}
       {beside !== "" && <p class="sim-compared">{beside}</p>}
-      {beside !== "" && <p class="quiet">{t("simulate.both-times")}</p>}
       {measured !== null && sim.under === "form" && (
         <p class="quiet">{t("simulate.one-step", chosen.step!)}</p>
       )}
+      {beside !== "" && <p class="quiet">{t("simulate.both-times")}</p>}
       <Resets isChanged={isChanged} />
     </div>
   );

@@ -73,7 +73,11 @@ export interface Simulated {
   reply: Omit<SimulateReply, "chart"> | null;
   chart: Chart;
   under: Under;
+  /** In what, beside the schedule, its ops are not those that ran. */
+  differs: readonly Difference[];
 }
+
+export type Difference = "durations" | "shape";
 
 /** What is drawn: the measured chart with something below it, or a simulation alone. */
 export interface Drawn {
@@ -284,6 +288,13 @@ export function askOf(what: Under): SimulateAsk {
   return ask;
 }
 
+const differsIn = (body: SimulateAsk): Difference[] => [
+  ...(DURATIONS.some((name) => body[name] !== undefined) ? (["durations"] as const) : []),
+  ...(SHAPE.some((name) => body[name] !== undefined) ? (["shape"] as const) : []),
+];
+const DURATIONS = ["f_ns", "b_ns", "w_ns", "fb_ns", "p2p_ns", "factors", "balanced"] as const;
+const SHAPE = ["stages", "microbatches"] as const;
+
 /** How many stages the last simulation had without being told. */
 function stagesNow(): number | null {
   return measuredStages ?? (loaded.get() === null ? ALONE.stages : null);
@@ -330,7 +341,7 @@ async function run(): Promise<void> {
     }
     refusal.set(null);
     filled.set(reply.used);
-    simulated.set({ reply: rest, chart: decoded, under: what });
+    simulated.set({ reply: rest, chart: decoded, under: what, differs: differsIn(body) });
   } catch (error) {
     const sentence = sentenceOf(error);
     if (sentence === null || simulating !== mine) {
@@ -377,7 +388,7 @@ async function runBeside(what: Under): Promise<void> {
       return;
     }
     refusal.set(null);
-    simulated.set({ reply: null, chart: decode(against), under: what });
+    simulated.set({ reply: null, chart: decode(against), under: what, differs: [] });
   } catch (error) {
     const sentence = sentenceOf(error);
     if (sentence === null || simulating !== mine) {
