@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiOf, launchUnseen, until } from "./page.mjs";
+import { atRest } from "./rest.mjs";
 
 const [executablePath, url, file, links] = process.argv.slice(2);
 const { tables } = JSON.parse(readFileSync(file, "utf8"));
@@ -237,10 +238,27 @@ const shot = async (page, name) => {
 }
 {
   const page = await open();
+  // The timeline has its chart already: nothing comes that would change the address later.
+  await page.locator("#tab-timeline").click();
+  await page.locator(".tl-row", { hasText: "Pipeline, stage 0" }).first().waitFor();
+  await page.locator("#tab-compare").click();
   await page.getByRole("button", { name: "Pipelines one above the other" }).click();
   await page.waitForFunction(() => /pp\.under=beside:x[0-9a-f]{16}/.test(location.hash));
   await page.locator("#page-pipeline", { hasText: "from the same start on one scale" }).waitFor();
   await shot(page, "compare-pipelines.png");
+  // Somebody else sees the same, with the block that is kept lit; Esc lets go of it.
+  const plot = page.locator("#page-pipeline .chart .plot");
+  await plot.click({ position: { x: 6, y: 6 }, modifiers: ["Shift"] });
+  await page.waitForFunction(() => /pp\.lit=ops:0:0,\d+/.test(location.hash));
+  const said = page.url().split("#")[1];
+  const again = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: "en" });
+  await again.goto(`${url}&${said}`);
+  await again.locator("#page-pipeline", { hasText: "from the same start on one scale" }).waitFor();
+  await atRest(again);
+  assert.equal(new URL(again.url()).hash.slice(1), said);
+  await again.keyboard.press("Escape");
+  await again.waitForFunction(() => !/pp\.lit=/.test(location.hash));
+  await again.close();
   await page.close();
 }
 

@@ -12,7 +12,9 @@ import {
   targetAt,
   targetOf,
   targetOfGap,
+  targetOfText,
   targetOnPath,
+  textOfTarget,
   type Target,
 } from "../src/pipeline/targets";
 import { at, makeScene } from "../src/pipeline/scene";
@@ -27,6 +29,7 @@ import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
 import { measuredOf } from "../src/pages/pipeline_figures";
 import { opOf } from "../src/pages/pipeline_jump";
+import { readState, writeState } from "../src/pages/pipeline_state";
 import { isWord } from "../src/words";
 import {
   blockTable,
@@ -984,4 +987,44 @@ test("parts of ops lie in three rows below them", () => {
     makeScene(makeView(chartOf([{ start: 0, end: 40 }]), null, choice), SHAPES).partH,
     0,
   );
+});
+
+test("a block that is kept lit stands in the address by what it is", () => {
+  const chart = chartOf(
+    [
+      { rank: 0, step: 1, start: 100, end: 110, microbatch: 0 },
+      { rank: 1, step: 1, start: 112, end: 122, microbatch: 0, microbatch2: 1 },
+      { rank: 1, step: 1, start: 125, end: 130, microbatch: 1 },
+    ],
+    [
+      { rank: 40, stage: 0, pipeline: 0 },
+      { rank: 41, stage: 1, pipeline: 0 },
+    ],
+  );
+  const view = makeView(chart, chart, { pipeline: 0, step: 1, byPhase: false });
+  const all: Target[] = [
+    { row: 0, lane: "ops", index: 0 },
+    { row: 1, lane: "ops", index: 0, isSecond: true },
+    { row: 1, lane: "bubbles", index: 1 },
+    { row: 1, lane: "theory", index: 1 },
+  ];
+  assert.equal(textOfTarget(view, all[0]), "ops:40:0,10");
+  assert.equal(textOfTarget(view, all[1]), "ops:41:12,22:2");
+  for (const target of all) {
+    assert.deepEqual(targetOfText(view, textOfTarget(view, target)), target);
+  }
+  const alone = makeView(chart, null, { pipeline: 0, step: 1, byPhase: false });
+  for (const gone of ["theory:41:25,30", "ops:42:0,10", "ops:40:0,11", "names:40:0,10", ""]) {
+    assert.equal(targetOfText(alone, gone), null, gone);
+  }
+});
+
+test("while the chart is on its way the address keeps what it asked for", () => {
+  writeState({ pipeline: "1", step: "2", under: "beside:1", lit: "ops:41:12,22" });
+  assert.deepEqual(readState(null, "ops:41:12,22"), {
+    pipeline: "1",
+    step: "2",
+    under: "beside:1",
+    lit: "ops:41:12,22",
+  });
 });

@@ -105,6 +105,9 @@ export function registerUrl(part: UrlPart): () => void {
     pending.delete(part.prefix);
     part.write(known);
   }
+  if (ranks.get().length > 0) {
+    urlChanged(); // another page may have asked for what it shows
+  }
   return () => {
     pending.set(part.prefix, part.read());
     registered.splice(registered.indexOf(part), 1);

@@ -33,6 +33,7 @@ import {
   refusal,
   simulated,
   under,
+  wantedPin,
   wantedWindow,
   writeState,
   type Choice,
@@ -145,7 +146,11 @@ function useAddress({ view }: Frame): void {
   useEffect(() => {
     const stop = registerUrl({
       prefix: "pp",
-      read: () => readState(view.current?.window ?? wantedWindow.get()),
+      read: () =>
+        readState(
+          view.current?.window ?? wantedWindow.get(),
+          view.current?.pinnedText ?? wantedPin.get(),
+        ),
       write: writeState,
     });
     follow();
@@ -245,7 +250,7 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
       chartTexts(sim?.under ?? "none", drawn?.isAlone),
       columnsFor(made.view, withFigures, isNarrow),
     );
-    takeWantedWindow(made, drawn);
+    takeWanted(made, drawn);
     const said = factsOf(drawn, made.view, sim);
     made.setLabel([t("chart.chart"), ...said, ...drawn.chart.notes].join(", "));
     showLegend(made);
@@ -270,12 +275,21 @@ function keepsWindow(was: Before | null, view: ChartView, drawn: Drawn): boolean
   );
 }
 
-/** The window that the address asked for, once. */
-function takeWantedWindow(view: ChartView, drawn: Drawn): void {
+/** The window and the block that the address asked for, once. */
+function takeWanted(view: ChartView, drawn: Drawn): void {
   const window = wantedWindow.get();
   if (window !== null && !drawn.isAlone) {
     wantedWindow.set(null);
     view.showWindow(window.from, window.to);
+  }
+  const lit = wantedPin.get();
+  if (lit !== null && !drawn.isAlone) {
+    // One that lies below comes later than the chart.
+    const isHere = lit === "" || view.pinText(lit) || drawn.against !== null;
+    if (lit === "" && view.pinned !== null) {
+      view.pin(null);
+    }
+    wantedPin.set(isHere || !lit.startsWith("theory") ? null : lit);
   }
 }
 

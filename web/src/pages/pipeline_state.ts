@@ -137,6 +137,8 @@ let wanted: {
 let wantedRank: number | null = null;
 /** The same of the window, taken by the page when it has drawn the chart. */
 export const wantedWindow = new Atom<{ from: number; to: number } | null>(null);
+/** Likewise of the block that is kept lit, "" for none, until the chart or what lies below it has it. */
+export const wantedPin = new Atom<string | null>(null);
 
 export const chartParams = (): Params => ({ cluster: cluster.get(), ...jobParams(), ...spoken() });
 
@@ -472,17 +474,24 @@ const FORM_NUMBERS = [
   "p2p_ns",
 ] as const;
 
-export function readState(window: { from: number; to: number } | null): Record<string, string> {
-  const out: Record<string, string> = {};
+/** `lit`: the block that is kept lit, as the chart names it. */
+export function readState(
+  window: { from: number; to: number } | null,
+  lit: string | null,
+): Record<string, string> {
   const now = loaded.get();
+  // What is asked for holds while the chart is on its way.
+  const out = Object.fromEntries(
+    Object.entries(wanted ?? {}).filter((said): said is [string, string] => said[1] !== undefined),
+  );
   const c = choice.get();
-  if (now !== null && c.step !== now.view.step) {
+  if (now !== null && wanted === null && c.step !== now.view.step) {
     out.step = c.step === null ? "all" : String(c.step);
   }
-  if (now !== null && c.pipeline !== now.view.pipeline) {
+  if (now !== null && wanted === null && c.pipeline !== now.view.pipeline) {
     out.pipeline = c.pipeline === null ? "all" : String(c.pipeline);
   }
-  if (now !== null && !c.byPhase && hasPhases(now.chart)) {
+  if (now !== null && wanted === null && !c.byPhase && hasPhases(now.chart)) {
     out.by = "kind";
   }
   if (under.get() !== "none") {
@@ -499,6 +508,9 @@ export function readState(window: { from: number; to: number } | null): Record<s
   }
   if (window !== null) {
     out.window = `${Math.round(window.from)},${Math.round(window.to)}`;
+  }
+  if (lit !== null && lit !== "") {
+    out.lit = lit;
   }
   const f = form.get();
   for (const name of FORM_NUMBERS) {
@@ -528,6 +540,7 @@ export function writeState(state: Record<string, string>): void {
   wantedWindow.set(
     span.length === 2 && span.every(Number.isFinite) ? { from: span[0], to: span[1] } : null,
   );
+  wantedPin.set(state.lit ?? "");
   arrows.set(state.arrows === "1");
   path.set(state.path === "1");
   figures.set(state.figures !== "0");

@@ -38,7 +38,9 @@ import {
   targetOf,
   targetOfGap,
   targetOfOp,
+  targetOfText,
   targetOnPath,
+  textOfTarget,
   type Place,
   type Target,
 } from "./targets";
@@ -153,14 +155,16 @@ export class ChartView {
 
   // --- what is shown ---------------------------------------------------------------------------------------------
 
-  /** Takes a chart and a choice of it. The window stays where it was with `keepWindow`. */
+  /** Takes a chart and a choice of it. The window stays where it was with `keepWindow`; what is pinned as far as it is shown. */
   set(chart: Chart, against: Chart | null, choice: Choice, theme: Theme, keepWindow = false): void {
+    const pinned = this.chart === chart ? this.pinnedText : null;
     this.chart = chart;
     this.against = against;
     this.theme = theme;
     this.view = makeView(chart, against, choice, this.words.causes.length);
     this.scene = makeScene(this.view, this.options.shapes, this.options.room?.());
-    this.hovered = this.pinned_ = null;
+    this.hovered = null;
+    this.pinned_ = pinned === null ? null : targetOfText(this.view, pinned);
     this.tip.hide();
     this.firstRow = 0;
     this.overlay.reset(this.sight());
@@ -227,6 +231,20 @@ export class ChartView {
     this.tip.hide();
     this.drawOver();
     this.options.onMoved?.();
+  }
+
+  /** What is pinned, as the address has it; null: nothing. */
+  get pinnedText(): string | null {
+    return this.pinned_ === null ? null : textOfTarget(this.view, this.pinned_);
+  }
+
+  /** False: it is not shown. */
+  pinText(text: string): boolean {
+    const target = targetOfText(this.view, text);
+    if (target !== null) {
+      this.pin(target);
+    }
+    return target !== null;
   }
 
   placeOf(target: Target): Place {

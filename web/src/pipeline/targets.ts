@@ -139,6 +139,35 @@ export function targetOfOp(view: View, op: number): Target | null {
   return null;
 }
 
+const KEPT_LANES = ["ops", "transfers", "theory", "bubbles", "others", "theoryBubbles"] as const;
+
+/** A block or gap as an address has it: its lane, its rank ("s" and the stage where none was measured), its span from the view's origin. */
+export function textOfTarget(view: View, target: Target): string {
+  const { rank, stage } = view.rows[target.row];
+  const { start, end } = laneOf(view, target);
+  const [from, to] = [start[target.index], end[target.index]].map(Math.round);
+  const of = rank >= 0 ? String(rank) : `s${stage}`;
+  return [target.lane, of, `${from},${to}`, ...(target.isSecond === true ? ["2"] : [])].join(":");
+}
+
+/** The same read; null: nothing that is shown is that. */
+export function targetOfText(view: View, text: string): Target | null {
+  const [name, of, span, half] = text.split(":");
+  const [from, to] = (span ?? "").split(",").map(Number);
+  const lane = KEPT_LANES.find((one) => one === name);
+  const row = view.rows.findIndex((r) => (r.rank >= 0 ? String(r.rank) : `s${r.stage}`) === of);
+  if (lane === undefined || row < 0) {
+    return null;
+  }
+  const { n, start, end } = view.rows[row][lane];
+  for (let i = firstAfter(view.rows[row][lane], from - 1); i < n && start[i] <= from + 1; i++) {
+    if (Math.round(start[i]) === from && Math.round(end[i]) === to) {
+      return { row, lane, index: i, ...(half === "2" ? { isSecond: true } : {}) };
+    }
+  }
+  return null;
+}
+
 /** The op of a row that is at a time, or the next one to it; null: the row has none. */
 function opNear(view: View, row: number, ns: number): Target | null {
   const lane = view.rows[row]?.ops;
