@@ -248,6 +248,10 @@ const shot = async (page, name) => {
   await shot(page, "compare-pipelines.png");
   // Somebody else sees the same, with the block that is kept lit; Esc lets go of it.
   const plot = page.locator("#page-pipeline .chart .plot");
+  await plot.hover({ position: { x: 6, y: 6 } });
+  await page
+    .locator(".pp-tip", { hasText: /old\s*starts at the same time, takes as long/ })
+    .waitFor();
   await plot.click({ position: { x: 6, y: 6 }, modifiers: ["Shift"] });
   await page.waitForFunction(() => /pp\.lit=ops:0:0,\d+/.test(location.hash));
   const said = page.url().split("#")[1];

@@ -4,6 +4,7 @@ import type { ChartTable, Table } from "../src/api/types";
 import { fit, LEVELS, LEVELS_FLAT, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
+import { counterpart } from "../src/pipeline/below";
 import { lightBelow, lightOf, litBy } from "../src/pipeline/overlay";
 import type { Sight } from "../src/pipeline/painter";
 import {
@@ -22,7 +23,7 @@ import { everyNth } from "../src/base/pen";
 import { contrast, divergingOf, mix, pixel, rampOf, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
-import { linkDetails, opDetails, type Words } from "../src/pipeline/details";
+import { linkDetails, opDetails, otherLine, type Words } from "../src/pipeline/details";
 import { isDeciding, linkOf, pieceNear, pieceOver, piecesOf } from "../src/pipeline/path";
 import { ENGLISH, longestText } from "../src/pipeline/texts";
 import { Viewport, WITHIN } from "../src/base/viewport";
@@ -706,6 +707,9 @@ test("all pipelines stand below one another; stages that nobody measured get a r
   const roomy = makeScene(view, SHAPES, 2 * scene.height);
   assert.ok(roomy.blockH > 1.9 * scene.blockH && roomy.height <= 2 * scene.height, "higher ones");
   assert.equal(makeScene(view, SHAPES, 100 * scene.height).blockH, 4 * scene.blockH);
+  // What lies below a block that has a name can have one, too.
+  const lower = makeScene(view, { ...SHAPES, sizes: [[1000, 20, 2, 12, 8, 8]] });
+  assert.equal(lower.theoryH, SHAPES.name_height);
 });
 
 test("what a stage waited for the longest", () => {
@@ -1027,4 +1031,63 @@ test("while the chart is on its way the address keeps what it asked for", () => 
     under: "beside:1",
     lit: "ops:41:12,22",
   });
+});
+
+test("the same op in the chart below: by stage, step, kind, microbatch, chunk and place", () => {
+  const F = 0;
+  const B = 1;
+  const ranks = [{ rank: 0, stage: 0, pipeline: 0 }];
+  const opsAt = (starts: [step: number, kind: number, microbatch: number, start: number][]) =>
+    chartOf(
+      starts.map(([step, kind, microbatch, start]) => ({
+        step,
+        kind,
+        microbatch,
+        start,
+        end: start + 10 + kind,
+      })),
+      ranks,
+    );
+  const measured = opsAt([
+    [1, F, 0, 100],
+    [1, B, 0, 120],
+    [1, F, -1, 140],
+    [1, F, -1, 155],
+    [2, F, 0, 200],
+    [2, B, 1, 220],
+  ]);
+  const other = opsAt([
+    [1, F, 0, 1000],
+    [1, B, 0, 1015],
+    [1, F, -1, 1041],
+    [1, F, -1, 1052],
+    [2, F, 0, 1200],
+  ]);
+  const charts = { chart: measured, against: other };
+  const view = makeView(measured, other, { pipeline: 0, step: null, byPhase: false });
+  const [{ ops, theory }] = view.rows;
+  const pairs = Array.from({ length: ops.n }, (_, index) => {
+    const found = counterpart(view, charts, { row: 0, lane: "ops", index });
+    assert.ok(found === null || found.lane === "theory");
+    return found === null ? null : [ops.start[index], theory.start[found.index]];
+  });
+  // Each step of the other lies below that of its number, from the same start.
+  assert.deepEqual(pairs, [[0, 0], [20, 15], [40, 41], [55, 52], [100, 100], null]);
+  const back = counterpart(view, charts, { row: 0, lane: "theory", index: 3 });
+  assert.deepEqual(back, { row: 0, lane: "ops", index: 3 });
+  const gap: Target = { row: 0, lane: "bubbles", index: 0 };
+  assert.equal(counterpart(view, charts, gap), null);
+  assert.equal(counterpart(view, { chart: measured, against: null }, { ...gap, lane: "ops" }), null); // prettier-ignore
+});
+
+test("how the same op there differs is said from the block that is looked at", () => {
+  const said = (startNs: number, durationNs: number) =>
+    otherLine("before", { startNs, durationNs }, 10_400_000, ENGLISH);
+  assert.deepEqual(said(-700_000, -1_860_000), [
+    "before",
+    "starts 700 \u00b5s earlier, takes 1.86 ms less",
+    "10.4 ms",
+  ]);
+  assert.equal(said(5, 6)[1], "starts 5 ns later, takes 6 ns longer");
+  assert.equal(said(0, 0)[1], "starts at the same time, takes as long");
 });

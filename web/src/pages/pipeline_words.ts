@@ -2,7 +2,10 @@
 import type { Words } from "../pipeline/details";
 import type { Session } from "../api/types";
 import { ENGLISH, type Texts } from "../pipeline/texts";
+import { openCaptures, shortNames } from "../model/captures";
+import { session } from "../model/session";
 import { t, type Word } from "../words";
+import { cluster } from "./job_state";
 import type { Under } from "./pipeline_state";
 
 /** Only what is called a theory is one: the form's simulation and the replay keep the durations that were measured. */
@@ -17,8 +20,17 @@ export function chartTexts(below: Under, isAlone = false): Texts {
     : below === "replay"
       ? { ...texts, theory: t("chart.replayed"), legendPair: t("chart.legendReplayed") }
       : below.startsWith("beside:")
-        ? { ...texts, theory: t("chart.beside"), legendPair: t("chart.legendBeside") }
+        ? { ...texts, ...besideTexts(below), legendPair: t("chart.legendBeside") }
         : texts;
+}
+
+/** Of two captures each has its name. */
+function besideTexts(below: Under): Pick<Texts, "measured" | "theory"> {
+  const names = new Map(shortNames(openCaptures(session.get())));
+  return {
+    measured: names.get(cluster.get()) ?? t("chart.measured"),
+    theory: names.get(Number(below.slice("beside:".length))) ?? "",
+  };
 }
 
 /** Words of the field; short names stay as the field writes them. */

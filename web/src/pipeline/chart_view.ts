@@ -6,12 +6,14 @@
 import { el } from "../base/dom";
 import type { Theme } from "../base/theme";
 import { Viewport, WITHIN } from "../base/viewport";
+import { counterpart } from "./below";
 import { listenToPlot } from "./chart_gestures";
 import {
   bubbleDetails,
   linkDetails,
   opDetails,
   otherDetails,
+  otherLine,
   type Details,
   type Words,
 } from "./details";
@@ -536,6 +538,27 @@ export class ChartView {
     const shift = chart.start[op] - lane.start[target.index];
     const pair = pairAt(view, this.sight(), target);
     const lit = pair === null ? undefined : pair[target.isSecond === true ? 1 : 0];
-    return opDetails(chart, op, view, words, texts, lane.look[target.index], ofTheory, shift, lit);
+    const look = lane.look[target.index];
+    const said = opDetails(chart, op, view, words, texts, look, ofTheory, shift, lit);
+    const other = this.otherLineOf(target);
+    return other === null ? said : { ...said, lines: [...said.lines, other] };
+  }
+
+  /** The same op on the other side of the row; null: there is none. */
+  private otherLineOf(target: Target): Details["lines"][number] | null {
+    const other = counterpart(this.view, this.sight(), target);
+    if (other === null) {
+      return null;
+    }
+    const [own, there] = [target, other].map((of) => {
+      const { start, end } = laneOf(this.view, of);
+      return { startNs: start[of.index], durationNs: end[of.index] - start[of.index] };
+    });
+    const by = {
+      startNs: there.startNs - own.startNs,
+      durationNs: there.durationNs - own.durationNs,
+    };
+    const name = isTheory(other) ? this.texts.theory : this.texts.measured;
+    return otherLine(name, by, there.durationNs, this.texts);
   }
 }

@@ -102,6 +102,20 @@ export function linkDetails(
   };
 }
 
+/** How the same op of the chart that lies on the other side of the row differs: `by` from the block that is looked at to it. */
+export function otherLine(
+  name: string,
+  by: { startNs: number; durationNs: number },
+  durationNs: number,
+  texts: Texts,
+): Details["lines"][number] {
+  const { startNs, durationNs: more } = by;
+  const start = startNs > 0 ? texts.startsLater : startNs < 0 ? texts.startsEarlier : texts.startsSame; // prettier-ignore
+  const length = more > 0 ? texts.takesLonger : more < 0 ? texts.takesLess : texts.takesSame;
+  const said = [fill(start, duration(Math.abs(startNs))), fill(length, duration(Math.abs(more)))];
+  return [name, fill(texts.bothOf, ...said), duration(durationNs)];
+}
+
 export function opDetails(
   chart: Chart,
   op: number,

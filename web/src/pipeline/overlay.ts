@@ -2,6 +2,7 @@
  * around one block. */
 import { FONT } from "../base/dom";
 import { rgb, textOn } from "../base/theme";
+import { stepBelow } from "./below";
 import { fit, LEVELS, LEVELS_FLAT } from "./labels";
 import { isTransfer, type Chart } from "./model";
 import { LABEL_SIZE, textsOf, yOf, type Painter, type Sight } from "./painter";
@@ -53,7 +54,7 @@ export function litBy(s: Sight, target: Target): Lit | null {
   }
   return {
     microbatches,
-    step: isBelow ? stepBelow(s, target.row, target.index) : chart.step[op],
+    step: isBelow ? stepBelow(s.chart, s.view, target.row, target.index) : chart.step[op],
     only: { isBelow, op },
     labels:
       microbatches.length === 0
@@ -63,17 +64,6 @@ export function litBy(s: Sight, target: Target): Lit | null {
             below: s.against === null ? new Uint8Array(0) : labelsOf(s.against, microbatches),
           },
   };
-}
-
-/** The measured step that a block of the lane below lies under: the last one of its pipeline that has begun. */
-function stepBelow({ chart, view }: Sight, row: number, index: number): number {
-  if (view.step !== null) {
-    return view.step;
-  }
-  const { pipeline, theory } = view.rows[row];
-  const ns = theory.start[index] + view.originNs;
-  const begun = chart.windows.filter((w) => w.pipeline === pipeline && w.start <= ns);
-  return begun.length > 0 ? begun[begun.length - 1].step : -1;
 }
 
 export function lightOf(lit: Lit, chart: Chart, op: number): number {
@@ -90,7 +80,7 @@ export function lightBelow(lit: Lit, s: Sight, row: number, index: number): numb
     return lit.only.isBelow && op === lit.only.op ? CHOSEN : 0;
   }
   const light = lit.labels.below[s.against!.label[op]];
-  return light > 0 && stepBelow(s, row, index) === lit.step ? light : 0;
+  return light > 0 && stepBelow(s.chart, s.view, row, index) === lit.step ? light : 0;
 }
 
 /** Links of a chart by the microbatch of the op they come from: followed without looking at all of them. */

@@ -45,18 +45,24 @@ export function makeScene(view: View, shapes: Shapes, room = Infinity): Scene {
     sizes.findIndex(([mostRows]) => view.rows.length <= mostRows),
     0,
   );
-  const scenes = sizes
+  const fitting = sizes
     .slice(usual)
     .filter(([, block], i) => i === 0 || block >= least)
-    .map((size) => sceneOf(view, size));
+    .map((size) => withNames(size, least));
+  const scenes = fitting.map((size) => sceneOf(view, size));
   if (room < Infinity && scenes[0].height > 0 && scenes[0].height < room) {
-    return sceneOf(view, grown(sizes[usual], Math.min(MOST_GROWTH, room / scenes[0].height)));
+    return sceneOf(view, grown(fitting[0], Math.min(MOST_GROWTH, room / scenes[0].height)));
   }
   return (
     scenes.find((s) => s.height <= room) ??
     scenes.find((s) => s.blockH <= ROOMY && room < Infinity) ??
     scenes[0]
   );
+}
+
+/** Where a block can be named, what lies below it can be, too. */
+function withNames([mostRows, block, between, lower, ...rest]: RowSize, least: number): RowSize {
+  return [mostRows, block, between, block >= least ? Math.max(lower, least) : lower, ...rest];
 }
 
 /** Lanes so many times as high; what parts them stays. */
