@@ -167,6 +167,15 @@ void test("the partner of a rank, while its capture is open", () => {
       [4, "y"],
     ],
   );
+  assert.deepEqual(
+    shortNames([
+      [0, "/data/runs/before/job"],
+      [1, "/data/runs/after/job/"],
+      [2, "/data/job2"],
+    ]).map(([, name]) => name),
+    ["before/job", "after/job", "job2"],
+    "no more of the path than tells them apart",
+  );
   const rank = (key: string, number: number, cluster: number): Rank =>
     ({ key, rank: number, cluster }) as Rank;
   const ranks = [rank("a", 0, 0), rank("b", 1, 0), rank("c", 1, 1)];

@@ -186,6 +186,13 @@ const point = async (page, row, ms, of = 330) => {
     document.querySelector(".pl-what p").textContent.includes("below: zb-h2"),
   );
   await shot(page, "pipeline-theory.png");
+  // Rows that go on below the edge are said to, until they have been scrolled to.
+  const isMore = (is) =>
+    page.waitForFunction((so) => (document.querySelector(".chart.more-below") !== null) === so, is);
+  await page.setViewportSize({ width: 1000, height: 440 });
+  await isMore(true);
+  await page.locator(".pl-scroll").evaluate((e) => (e.scrollTop = e.scrollHeight));
+  await isMore(false);
   await page.close();
 }
 

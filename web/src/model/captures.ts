@@ -33,13 +33,18 @@ export const nameOf = (path: string): string =>
     .filter((part) => part !== "")
     .pop() ?? path;
 
-/** Names of captures as a choice shows them: the path where two end alike. */
+/** Names of captures as a choice shows them: as much of the end of the path as tells them apart. */
 export function shortNames(captures: readonly [number, string][]): [number, string][] {
-  const names = captures.map(([, path]) => nameOf(path));
-  return captures.map(([i, path], at) => [
-    i,
-    names.filter((name) => name === names[at]).length > 1 ? path : names[at],
-  ]);
+  const parts = captures.map(([, path]) => path.split("/").filter((part) => part !== ""));
+  const end = (at: number, n: number): string => parts[at].slice(-n).join("/");
+  return captures.map(([i, path], at) => {
+    for (let n = 1; n < parts[at].length; n++) {
+      if (parts.every((_, other) => other === at || end(other, n) !== end(at, n))) {
+        return [i, end(at, n)];
+      }
+    }
+    return [i, path];
+  });
 }
 
 export interface Folder {

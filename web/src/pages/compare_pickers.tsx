@@ -1,7 +1,7 @@
 /** What is compared: capture, rank and step of each side; and what is proposed where nobody has chosen. */
 import { useAtom } from "../base/atom";
 import { baseline, baselineOf, chooseBaseline } from "../model/baseline";
-import { openCaptures } from "../model/captures";
+import { openCaptures, shortNames } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { Select } from "../panels/form";
 import { t } from "../words";
@@ -125,7 +125,7 @@ interface SidePickerProps {
 
 function SidePicker({ label, side, onChange }: SidePickerProps) {
   const known = useAtom(ranks);
-  const captures = openCaptures(useAtom(session));
+  const captures = shortNames(openCaptures(useAtom(session)));
   const numbers = [
     ...new Set(known.filter((r) => r.cluster === side.cluster).map((r) => r.rank)),
   ].sort((a, b) => a - b);

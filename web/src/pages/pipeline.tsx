@@ -92,12 +92,12 @@ export function PipelinePage() {
   return (
     <main class="pipeline-page">
       <header class="pl-head">
+        <h1>{titleOf(drawn)}</h1>
+        <Controls view={frame.view} cloud={withArrows && cloud} />
         <div class="pl-what">
-          <h1>{titleOf(drawn)}</h1>
           <p class="quiet">{facts.join(" · ")}</p>
           <Notes of={drawn?.chart.notes ?? []} />
         </div>
-        <Controls view={frame.view} cloud={withArrows && cloud} />
       </header>
       {busy && now === null && (
         <Loading what={t("pipeline.loading", ranksIn(ranks.get(), cluster.get()).length)} />

@@ -1,7 +1,7 @@
 /** What is chosen above the chart: data, pipeline, step, colours, what lies below, arrows, figures, zoom. */
 import type { RefObject } from "preact";
 import { useAtom } from "../base/atom";
-import { nameOf, openCaptures } from "../model/captures";
+import { openCaptures, shortNames } from "../model/captures";
 import { session } from "../model/session";
 import type { ChartView } from "../pipeline/chart_view";
 import { hasPhases, pipelinesOf } from "../pipeline/rows";
@@ -33,7 +33,7 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
   const drawn = useAtom(simulated);
   const steps = now === null ? [] : now.chart.steps;
   const pipelines = now === null ? [] : pipelinesOf(now.chart);
-  const captures = openCaptures(known);
+  const captures = shortNames(openCaptures(known));
   return (
     <div class="pl-controls">
       {captures.length > 1 && (
@@ -43,9 +43,9 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
             value={String(number)}
             onChange={(e) => cluster.set(Number(e.currentTarget.value))}
           >
-            {captures.map(([i, where]) => (
+            {captures.map(([i, name]) => (
               <option key={i} value={String(i)}>
-                {nameOf(where)}
+                {name}
               </option>
             ))}
           </select>
@@ -120,10 +120,10 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
             <option value="none">{t("pipeline.under-none")}</option>
             <option value="form">{t("pipeline.under-form")}</option>
             <option value="replay">{t("pipeline.under-replay")}</option>
-            {openCaptures(known).map(([i, where]) =>
+            {captures.map(([i, name]) =>
               i === number ? null : (
                 <option key={i} value={`beside:${i}`}>
-                  {t("pipeline.under-beside", where)}
+                  {t("pipeline.under-beside", name)}
                 </option>
               ),
             )}

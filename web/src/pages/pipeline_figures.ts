@@ -11,6 +11,7 @@ import {
   type Row,
   type View,
 } from "../pipeline/rows";
+import { openCaptures, shortNames } from "../model/captures";
 import { session } from "../model/session";
 import { longestText } from "../pipeline/texts";
 import { t, type Word } from "../words";
@@ -200,9 +201,9 @@ function simulationText(sim: Simulated, view: View): string {
   return t("pipeline.fact-under", underText(sim), duration(step_ns), percent(bubble));
 }
 
-/** Of another capture its path. */
 function captureName(under: Under): string {
-  return session.get()?.clusters[Number(under.slice("beside:".length))]?.path ?? "";
+  const number = Number(under.slice("beside:".length));
+  return new Map(shortNames(openCaptures(session.get()))).get(number) ?? "";
 }
 
 function underText(sim: Simulated): string {

@@ -7,7 +7,7 @@ import { grouped } from "../base/format";
 import { duration } from "../base/time";
 import { register } from "../model/commands";
 import { sentenceOf } from "../model/notices";
-import { openCaptures } from "../model/captures";
+import { openCaptures, shortNames } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { PlotChart } from "../panels/chart_plot";
@@ -107,7 +107,7 @@ function useAnswer(): Answered {
 function Bar({ schema, isRunning }: { schema: Schema | null; isRunning: boolean }) {
   const text = useAtom(draft);
   const of = useAtom(cluster);
-  const choices = openCaptures(useAtom(session));
+  const choices = shortNames(openCaptures(useAtom(session)));
   return (
     <div class="controls-row query-bar">
       <button

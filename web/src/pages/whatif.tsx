@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { get, hasNothing } from "../api/client";
 import { useAtom } from "../base/atom";
 import { duration, fixed } from "../base/time";
-import { openCaptures } from "../model/captures";
+import { openCaptures, shortNames } from "../model/captures";
 import { ranks, session } from "../model/session";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { StackedBars } from "../panels/chart_bars";
@@ -39,7 +39,7 @@ export function WhatIfPage() {
     JSON.stringify([of, overrides, speaks]),
     isAsked ? (signal) => get<Tables>("whatif", params, signal) : null,
   );
-  const choices = openCaptures(known);
+  const choices = shortNames(openCaptures(known));
   return (
     <main class="page">
       {choices.length > 1 && (

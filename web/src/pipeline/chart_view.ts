@@ -440,6 +440,13 @@ export class ChartView {
       this.baseDirty = true;
     }
     this.layers.moveTo(tops[from] ?? 0);
+    this.root.classList.toggle("more-below", this.isMoreBelow(above));
+  }
+
+  /** Rows go on below what scrolls; `above`: how much of the plot is above it. */
+  private isMoreBelow(above: number): boolean {
+    const { scroller } = this.options;
+    return scroller !== null && this.scene.height > above + this.visible().height - AXIS_H + 1;
   }
 
   /** What is in sight with its names, axis and legend, under lines of text: whole without the page. */
