@@ -19,6 +19,7 @@ import {
   placesAt,
   stagesOf,
   stepsOf,
+  timesText,
 } from "../src/pages/compare_model";
 import {
   isSame,
@@ -50,6 +51,12 @@ void test("the step of both", () => {
   ]);
   assert.deepEqual(headlineOf(overall), { now: 212, base: 152, lost: 60 });
   assert.equal(headlineWord({ now: 212, base: 152, lost: 60 }), "compare.longer");
+  const times = (now: number, base: number) => timesText({ now, base, lost: now - base });
+  assert.deepEqual(
+    [times(212, 152), times(114.4, 100), times(150, 100), times(100.4, 100), times(80, 100), times(1, 0)], // prettier-ignore
+    ["1.39", "1.14", "1.5", "1.004", "0.8", "–"],
+    "as `pipescope compare` says it",
+  );
   assert.equal(headlineWord({ now: 33e7 + 5, base: 33e7, lost: 5 }), "compare.barely-longer");
   assert.equal(headlineWord({ now: 33e7, base: 33e7, lost: 0 }), "compare.as-long");
   assert.deepEqual(durations(1_005_140_000, 1_000_000_000), ["1.0051 s", "1.0000 s"]);

@@ -300,12 +300,12 @@ async function compare({ page }, { cli, base }) {
   return figuresIn(
     "verdict",
     said,
-    /takes (\S+ \S+) (?:longer|less): (\S+ \S+) instead of (\S+ \S+) \((\S+ %)/,
+    /takes (\S+ \S+) (?:longer|less): (\S+ \S+) instead of (\S+ \S+) \((\S+) times/,
     [
       [Math.abs(now - there), "ns"],
       [now, "ns"],
       [there, "ns"],
-      [(100 * Math.abs(now - there)) / there, "%"],
+      [now / there, ""],
     ],
   );
 }

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { get, hasNothing } from "../api/client";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { duration, durations, percent } from "../base/time";
+import { duration, durations } from "../base/time";
 import { ranks } from "../model/session";
 import { registerUrl } from "../model/url_state";
 import { Empty, Failed, Loading } from "../panels/empty";
@@ -27,12 +27,14 @@ import {
   slowest,
   stagesOf,
   stepsOf,
+  timesText,
   whoseWord,
 } from "./compare_model";
 import { Pairs, Places } from "./compare_places";
 import { SidePickers, useSides } from "./compare_pickers";
 import {
   ALL,
+  isOfSameRanks,
   isOneRank,
   isSame,
   MOST_UNASKED,
@@ -40,7 +42,7 @@ import {
   ranksOf,
   type Sides,
 } from "./compare_sides";
-import { compare, comparing, part } from "./compare_state";
+import { compare, compareRank, comparing, part } from "./compare_state";
 import { useReply, wholeTable } from "./data";
 import { ranksIn, useAsked } from "./ready_rank";
 
@@ -139,7 +141,7 @@ function Tables({ tables, sides }: TablesProps) {
         <p key={note}>{note}</p>
       ))}
       {isMixed && <p>{t("compare.mixed", whose)}</p>}
-      <SlowedRanks beside={ranked} sides={sides} />
+      {!isOneRank(sides.now) && <SlowedRanks beside={ranked} />}
       <Pairs {...sides} />
       <div class="columns-wide">
         {overall !== undefined && (
@@ -161,8 +163,8 @@ function Tables({ tables, sides }: TablesProps) {
               table={ranked}
               title={t("compare.ranks")}
               maxRows={8}
-              onRow={(row) => compare({ rank: String(row.get("rank")) })}
-              isMarked={(row) => String(row.get("rank")) === state.rank}
+              onRow={(row) => compareRank(String(row.get("rank")))}
+              isMarked={(row) => isOneRank(sides.now) && String(row.get("rank")) === sides.now.rank}
             />
           </div>
         )}
@@ -211,13 +213,14 @@ function Tables({ tables, sides }: TablesProps) {
   );
 }
 
-/** The ranks of both sides beside one another where all of them are compared (null: not known, or no rank is in both), and the stage of each. */
+/** The ranks of both sides beside one another where all of them are compared, or the same one of both (null: not known, or no rank is in
+ * both), and the stage of each. */
 function useRanked(sides: Sides): { ranked: Table | null; stageOf: ReadonlyMap<number, number> } {
   const known = useAtom(ranks);
-  const isWhole = !isOneRank(sides.now) && !isOneRank(sides.base);
+  const all = [sides.now, sides.base].map((side) => ({ ...side, rank: ALL }));
   const ask = (signal: AbortSignal): Promise<(Table | null)[]> =>
     Promise.all(
-      [sides.now, sides.base].map(({ cluster, step }) =>
+      all.map(({ cluster, step }) =>
         wholeTable(
           "view",
           { name: "overview", cluster, step: step === "" ? ALL : step },
@@ -226,18 +229,16 @@ function useRanked(sides: Sides): { ranked: Table | null; stageOf: ReadonlyMap<n
         ),
       ),
     );
-  const isFew = [sides.now, sides.base].every(
-    ({ cluster }) => ranksIn(known, cluster).length <= MOST_UNASKED,
-  );
-  const isAsked = isWhole || isFew;
-  const reply = useReply(JSON.stringify(sides), isAsked ? ask : null);
+  const isFew = all.every(({ cluster }) => ranksIn(known, cluster).length <= MOST_UNASKED);
+  const key = JSON.stringify(all);
+  const reply = useReply(key, isOfSameRanks(sides) || isFew ? ask : null);
   return useMemo(() => {
     const [now, base] = reply.data ?? [null, null];
-    const [a, b] = [sides.now, sides.base].map((side) => stepsOf(known, side));
+    const [a, b] = all.map((side) => stepsOf(known, side));
     const joined = now === null || base === null ? null : ranksBeside(now, base, a, b);
-    const ranked = isWhole && joined !== null && joined.rows.length > 0 ? joined : null;
-    return { ranked, stageOf: stagesOf(now) };
-  }, [reply.data, known, JSON.stringify(sides)]);
+    const isThere = isOfSameRanks(sides) && joined !== null && joined.rows.length > 0;
+    return { ranked: isThere ? joined : null, stageOf: stagesOf(now) };
+  }, [reply.data, known, key, isOfSameRanks(sides)]);
 }
 
 /** "A step takes 60.0 ms longer: 212 ms instead of 152 ms." */
@@ -249,19 +250,13 @@ function Head({ overall }: { overall: Table | null }) {
   const [now, base] = durations(found.now, found.base) ?? [duration(found.now), ""];
   return (
     <p class="verdict">
-      {t(
-        headlineWord(found),
-        duration(Math.abs(found.lost)),
-        now,
-        base,
-        found.base > 0 ? percent(Math.abs(found.lost) / found.base) : "–",
-      )}
+      {t(headlineWord(found), duration(Math.abs(found.lost)), now, base, timesText(found))}
     </p>
   );
 }
 
 /** Sums by name are means over ranks: ranks that slowed the others down stand here by themselves. */
-function SlowedRanks({ beside, sides }: { beside: Table | null; sides: Sides }) {
+function SlowedRanks({ beside }: { beside: Table | null }) {
   const found = useMemo(() => slowedRanks(beside), [beside]);
   if (found === null) {
     return null;
@@ -285,16 +280,7 @@ function SlowedRanks({ beside, sides }: { beside: Table | null; sides: Sides }) 
               ),
         )}
       </span>
-      <button
-        type="button"
-        onClick={() =>
-          compare(
-            sides.now.cluster === sides.base.cluster // a rank cannot stand beside itself in the timeline
-              ? { nowRank: String(found.ranks[0]), baseRank: String(found.ranks[0]) }
-              : { rank: String(found.ranks[0]) },
-          )
-        }
-      >
+      <button type="button" onClick={() => compareRank(String(found.ranks[0]))}>
         {t("compare.choose-rank", found.ranks[0])}
       </button>
     </div>

@@ -76,6 +76,16 @@ export function headlineOf(overall: Table | null): Headline | null {
   return a === null || b === null ? null : { now: a, base: b, lost: a - b };
 }
 
+const ALIKE = 0.01;
+
+/** "1.14" times as long, as the command line has it. */
+export function timesText({ now, base }: Headline): string {
+  const ratio = now / base;
+  return base > 0
+    ? String(Number(ratio.toPrecision(Math.abs(ratio - 1) < ALIKE ? 5 : 3))) // "1 times" says nothing
+    : "–";
+}
+
 /** Which sentence says it: both times stand in it only where few digits tell them apart. */
 export function headlineWord({ now, base, lost }: Headline) {
   const isAlike = durations(now, base) === null;

@@ -8,6 +8,8 @@ import { t } from "../words";
 import {
   ALL,
   isChosen,
+  isOneRank,
+  isSame,
   MOST_UNASKED,
   proposedRanks,
   proposedSteps,
@@ -16,7 +18,7 @@ import {
   type Side,
   type Sides,
 } from "./compare_sides";
-import { chooseParts, compare, comparing, partsOf } from "./compare_state";
+import { chooseParts, compare, compareRank, comparing, partsOf } from "./compare_state";
 import { useReply, wholeTable } from "./data";
 
 /** Both sides, as the user has chosen them; of one capture, where nothing of it is chosen, what is proposed. `isKnown`: it is worked out. */
@@ -91,6 +93,8 @@ const REASONS = {
 
 export function SidePickers({ sides, proposal }: { sides: Sides; proposal: Proposal | null }) {
   const { now, base } = sides;
+  const whole = { now: { ...now, rank: ALL }, base: { ...base, rank: ALL } };
+  const hasWay = (isOneRank(now) || isOneRank(base)) && !isSame(whole);
   return (
     <>
       <div class="controls-row side">
@@ -109,6 +113,11 @@ export function SidePickers({ sides, proposal }: { sides: Sides; proposal: Propo
         <button type="button" onClick={() => choose({ now: base, base: now })}>
           {t("compare.swap")}
         </button>
+        {hasWay && (
+          <button type="button" onClick={() => compareRank(ALL)}>
+            {t("compare.back-to-all")}
+          </button>
+        )}
       </div>
       {proposal !== null && (
         <p class="quiet">{t(REASONS[proposal.reason], proposal.now, proposal.base)}</p>

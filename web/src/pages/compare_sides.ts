@@ -24,6 +24,10 @@ const isAll = (text: string): boolean => text === "" || text === ALL;
 export const isOneRank = (side: Side): boolean => !isAll(side.rank);
 export const isOneStep = (side: Side): boolean => !isAll(side.step);
 
+/** All ranks of both, or the same one. */
+export const isOfSameRanks = ({ now, base }: Sides): boolean =>
+  isOneRank(now) ? now.rank === base.rank : !isOneRank(base);
+
 /** Whether both are the same ranks and steps of one capture. */
 export const isSame = ({ now, base }: Sides): boolean =>
   now.cluster === base.cluster &&

@@ -72,6 +72,9 @@ export function compare(change: Partial<CompareState>): void {
   urlChanged();
 }
 
+/** That rank beside itself in the other capture, or all of them ("all"), where steps and what is looked at stay. */
+export const compareRank = (rank: string): void => compare({ nowRank: rank, baseRank: rank });
+
 /** What is chosen of each side becomes part of the address. */
 export const chooseParts = (now: Side, base: Side): Partial<CompareState> => ({
   nowRank: now.rank,
