@@ -4,7 +4,8 @@ import { mix, pixel } from "../base/theme";
 import { PieceFinder, RANK_PART, type TimelineData } from "./data";
 import { analysisSpan, box, shiftOf } from "../model/session";
 import { markers, type Marker } from "../model/timeline";
-import { lanesOf, wantLanes } from "../model/tree";
+import type { LaneTree } from "../model/lanes";
+import { lanesOf, tree, wantLanes } from "../model/tree";
 import type { Rank } from "../api/types";
 import { Viewport } from "../base/viewport";
 import { labelPlace, spanText, TICK_TEXT, ticksBeside, ticksOf } from "./axis";
@@ -208,6 +209,15 @@ export function markerAt(view: Viewport, x: number): number | null {
 
 // --- minimap -----------------------------------------------------------------------------------------------------------
 
+/** Ranks that the minimap has a line for: those of the list that are read. */
+export const ranksOnMap = (
+  all: readonly Rank[],
+  list: Pick<LaneTree, "shownRanks"> = tree,
+): Rank[] =>
+  all
+    .filter((r) => r.state === "ready" && (list.shownRanks?.has(r.key) ?? true))
+    .slice(0, MOST_RANKS);
+
 export class Minimap {
   /** Shows all there is. */
   readonly whole = new Viewport();
@@ -235,7 +245,7 @@ export class Minimap {
     const pixels = new Uint32Array(this.image.data.buffer);
     const ground = pixel(palette.panel);
     pixels.fill(ground);
-    const shown = ranks.filter((r) => r.state === "ready").slice(0, MOST_RANKS);
+    const shown = ranksOnMap(ranks);
     const pad = Math.round(3 * scale);
     const each = (height - 2 * pad) / Math.max(1, shown.length);
     const line = new Uint32Array(width);

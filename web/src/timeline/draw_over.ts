@@ -14,7 +14,7 @@ import { curveOf, drawCurve, isSeen, type Curve } from "./flow_shape";
 import type { Flows } from "./flows";
 import { labelFor, type TextWidths } from "./labels";
 import { flowTint, tintOf, type Palette } from "./palette";
-import { drawPipelinePath } from "./pipeline_lane";
+import { drawBlocks, drawPipelinePath } from "./pipeline_lane";
 import { spotOf, type Region, type Scene, type Spot } from "./scene";
 import { sliceWord } from "../words";
 
@@ -88,6 +88,11 @@ export function drawOver(
     }
   }
   drawPipelinePath(ctx, scene, view, { line: state.palette.quiet, longest: state.palette.ink });
+  const current = selected.get();
+  if (current !== null) {
+    const { accent, ink, page } = state.palette;
+    drawBlocks(ctx, scene, view, current, { own: accent, other: ink, ground: page });
+  }
   drawFlows(ctx, scene, view, state);
   drawBox(ctx, scene, view, state);
   if (scene.regions[0].bottom > 0) {

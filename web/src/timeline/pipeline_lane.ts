@@ -1,11 +1,12 @@
 /** The lane of a rank's pipeline: blocks, gaps and labels of the chart, what is under the pointer, and the critical path over all ranks. */
-import type { Rank } from "../api/types";
+import type { Rank, Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { pixel, textOn, type Theme } from "../base/theme";
 import type { Viewport } from "../base/viewport";
 import { PIPELINE_PX, type Item } from "../model/lanes";
 import { pipelineOf, pipelineRows, type PipelineRows } from "../model/pipeline_rows";
-import { rankOf } from "../model/session";
+import { rankOf, shiftOf } from "../model/session";
+import { sameBlock, type Blocks } from "../pipeline/below";
 import type { Details } from "../pipeline/details";
 import { bubbleDetails, linkDetails, opDetails, otherDetails } from "../pipeline/details";
 import { CanvasGlyphs } from "../pipeline/glyphs";
@@ -21,7 +22,7 @@ import {
 import { N_LOOKS, type Chart } from "../pipeline/model";
 import { colourOf } from "../pipeline/panels";
 import { Raster, textWidth, type Style } from "../pipeline/raster";
-import { firstAfter, hit, placeOfId, type Row } from "../pipeline/rows";
+import { firstAfter, hit, placeOfId, type Lane, type Row } from "../pipeline/rows";
 import { otherWorkH } from "../pipeline/scene";
 import type { Scene } from "./scene";
 
@@ -254,6 +255,93 @@ export function pipelineDetails({ rank, row, kind, index, after }: PipelineHit):
   }
   const look = row.ops.look[index];
   return opDetails(chart, op, view, words, texts, look, false, view.originNs - shiftNs);
+}
+
+/** A block, times of the timeline. */
+interface BlockSpan {
+  rank: string;
+  from: Ns;
+  to: Ns;
+  /** It is the same op as the one that is meant, of another rank. */
+  isOther: boolean;
+}
+
+const SAME_NS = 1;
+
+/** The block that a slice is; where two ranks have pipelines here also the same op of the other one, if that is of the stage. */
+export function blocksOf(slice: Ref, here: readonly Rank[]): BlockSpan[] {
+  const rank = here.find((r) => r.key === slice.rank);
+  const found = rank === undefined ? null : pipelineOf(rank);
+  const from = found === null ? 0 : slice.start + shiftOf(rank!) - found.shiftNs;
+  const at = found === null ? -1 : blockFrom(found.row.ops, from, from + slice.dur);
+  if (found === null || at < 0) {
+    return [];
+  }
+  const other = here.length === 2 ? here.find((r) => r !== rank)! : null;
+  const there = other === null ? null : pipelineOf(other);
+  const same =
+    there?.row.stage === found.row.stage ? sameBlock(blocksIn(found), at, blocksIn(there)) : -1;
+  return [
+    spanOf(rank!, found, at, false),
+    ...(same < 0 ? [] : [spanOf(other!, there!, same, true)]),
+  ];
+}
+
+function blockFrom(lane: Lane, from: Ns, to: Ns): number {
+  for (let i = firstAfter(lane, from); i < lane.n && lane.start[i] <= from + SAME_NS; i++) {
+    if (Math.abs(lane.start[i] - from) <= SAME_NS && Math.abs(lane.end[i] - to) <= SAME_NS) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+type Found = NonNullable<ReturnType<typeof pipelineOf>>;
+
+/** Steps by their order: another capture may number them otherwise. */
+const blocksIn = ({ rows: { chart }, row: { ops } }: Found): Blocks => ({
+  chart,
+  lane: ops,
+  stepOf: (i) => chart.steps.indexOf(chart.step[ops.id[i]]),
+});
+
+const spanOf = (rank: Rank, { row, shiftNs }: Found, i: number, isOther: boolean): BlockSpan => ({
+  rank: rank.key,
+  from: row.ops.start[i] + shiftNs,
+  to: row.ops.end[i] + shiftNs,
+  isOther,
+});
+
+/** Frames the block that is the slice, dashed that of the same op of another rank. */
+export function drawBlocks(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  view: Viewport,
+  slice: Ref,
+  colours: { own: string; other: string; ground: string },
+): void {
+  const list = scene.regions[1];
+  const tops = topsOf(scene);
+  const here = [...tops.values()].map(({ item }) => item.rank!);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(0, list.top, scene.width, list.bottom - list.top);
+  ctx.clip();
+  for (const { rank, from, to, isOther } of blocksOf(slice, here)) {
+    const [x0, x1] = [Math.max(-4, view.x(from)), Math.min(scene.width + 4, view.x(to))];
+    ctx.beginPath();
+    ctx.rect(x0 - 1, tops.get(rank)!.top - 1, Math.max(2, x1 - x0) + 1, BLOCK_PX + 2);
+    // On any colour of a block.
+    ctx.setLineDash([]);
+    ctx.strokeStyle = colours.ground;
+    ctx.lineWidth = 4;
+    ctx.stroke();
+    ctx.setLineDash(isOther ? [4, 3] : []);
+    ctx.strokeStyle = isOther ? colours.other : colours.own;
+    ctx.lineWidth = 2;
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 /** Top of each rank's pipeline on screen, CSS pixels. */
