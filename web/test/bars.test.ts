@@ -40,7 +40,7 @@ test("an axis of bars has three ticks at least, and one at or above the highest 
   assert.deepEqual(ticksUpTo(800, 4), [0, 200, 400, 600, 800]);
   for (const most of [1, 3, 7.9, 820, 1999, 5001]) {
     const ticks = ticksUpTo(most, 2);
-    assert.ok(ticks.length >= 3 && ticks.at(-1)! >= most, `${String(most)}: ${ticks.join()}`);
+    assert.ok(ticks.length >= 3 && ticks.at(-1)! >= most, `${most}: ${ticks.join()}`);
   }
   assert.deepEqual(ticksUpTo(0, 4), [0]);
 });

@@ -217,7 +217,7 @@ const point = async (page, row, ms, of = 330) => {
   assert.match(await page.locator(".sim-out").innerText(), /−50\.0 %/);
   assert.match(
     await page.locator(".sim-compared").innerText(),
-    /^1f1b 165 ms: 165 ms \(50\.0 %\) less than .* replayed .*, 330 ms; measured 330 ms$/,
+    /^1f1b 165 ms: 165 ms \(50\.0 %\) less than .* replayed .*, 330 ms with a bubble of .* \(durations differ\); measured 330 ms/,
   );
   assert.notEqual(await hash(page, "base"), before, "drawn at once");
   await page.waitForFunction(() => location.hash.includes("pp.sim-factors="));
@@ -231,7 +231,7 @@ const point = async (page, row, ms, of = 330) => {
   await page.keyboard.press("Tab");
   await page.waitForSelector(".sim-wrong");
   assert.match(await page.locator(".sim-wrong").innerText(), /at least 2p = 8 microbatches/);
-  await page.click("text=As measured");
+  await page.getByRole("button", { name: "As measured" }).click();
   await page.waitForFunction(() =>
     document.querySelector(".sim-out dd")?.textContent.includes("330 ms"),
   );
@@ -240,10 +240,20 @@ const point = async (page, row, ms, of = 330) => {
   // With nothing below the rows the form says what was measured, also after another page.
   const filled = () =>
     page
-      .locator(".sim-shape input[type=number], .sim-time input[type=number]")
+      .locator(".sim-shape input[type=number], .sim-time input[type=text]")
       .evaluateAll((all) => all.map((field) => field.value).join());
   const values = await filled();
   assert.match(values, /^4,8,10,/);
+  // A field takes a change of what was measured, and shows what came of it.
+  const forward = page.getByLabel("F forward ms");
+  await forward.fill("-10 %");
+  await forward.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("pp.sim-f_ns=9000000"));
+  assert.equal(await forward.inputValue(), "9");
+  await page.getByRole("button", { name: "As measured" }).click();
+  await page.waitForFunction(() =>
+    document.querySelector(".sim-out dd")?.textContent.includes("330 ms"),
+  );
   await page.selectOption(".pl-under", "none");
   await page.click("nav.tabs [role=tab]:has-text('Timeline')");
   await page.waitForSelector("#page-timeline canvas");
