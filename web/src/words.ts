@@ -970,6 +970,8 @@ const WORDS = {
   "calls.found": ["{0} found, {1} of the time", "找到 {0} 个，占时间 {1}"],
   "calls.whole": ["Show all", "显示全部"],
   "calls.title": ["Calls: {0}, {1}", "调用：{0}，{1}"],
+  "calls.file": ["Calls", "调用"],
+  "calls.scale": ["full width: {0}, {1}, {2}", "全宽：{0}，{1}，{2}"],
   "calls.nothing": ["No calls to show", "没有可显示的调用"],
   "calls.nothing-in": ["Nothing ran there: no call and no task lies in {0}.", "此处没有任何运行：{0}内没有调用或任务。"],
   "calls.no-modules": ["The capture has no modules: mark them (mstx or NVTX domain Module), or record Python frames (with_modules=True).", "采集中没有模块：请打点（mstx 或 NVTX 的 Module 域），或采集 Python 调用栈（with_modules=True）。"],

@@ -80,9 +80,10 @@ void test("the table as a tree", () => {
 });
 
 void test("what has no slices of its own has no number of them", () => {
-  const n = table.columns.findIndex(([column]) => column === "number");
+  const spoken = spokenTable(table, nodes, "host");
+  const n = spoken.columns.findIndex(([column]) => column === "number");
   assert.deepEqual(
-    spokenTable(table, nodes).rows.map((row) => row[n]),
+    spoken.rows.map((row) => row[n]),
     [null, 2, 1, 1, 1, 1, 1],
   );
 });
@@ -201,8 +202,21 @@ void test("modules are found by the names down to them", () => {
 });
 
 void test("a module leads to the longest of what runs in it, or nowhere", () => {
-  assert.equal(longestBelow(byModule, 1), 5);
-  assert.equal(longestBelow(byModule, 6), null);
+  assert.equal(longestBelow(byModule, 1, "device"), 5);
+  assert.equal(longestBelow(byModule, 1, "host"), 4, "a kernel is no time of a thread");
+  assert.equal(longestBelow(byModule, 6, "device"), null);
+  const waits = byModule.map((n, at) => (at === 4 ? { ...n, longest: 500 } : n));
+  assert.equal(longestBelow(waits, 1, "device"), 5, "who launched it is no time of a device");
+});
+
+void test("the table has the share of all that is shown", () => {
+  const spoken = spokenTable(table, nodes, "host");
+  const at = spoken.columns.findIndex(([name]) => name === "share");
+  assert.deepEqual(spoken.columns[at - 1][0], "host total");
+  assert.deepEqual(
+    spoken.rows.map((row) => row[at]),
+    nodes.map((n) => (100 * n.total.host) / nodes[0].total.host),
+  );
 });
 
 void test("the table of modules: one rank's rows, what is read first in front, nothing left out", () => {

@@ -123,6 +123,44 @@ async function firstRow(page, level) {
   await page.close();
 }
 
+// --- the table on opening, in another language, filtered -----------------------------------------------------------------
+
+{
+  const page = await open("", { viewport: { width: 1280, height: 800 } });
+  const grid = page.locator("#page-calls .card.flush .grid");
+  await page.evaluate(() => window.atRest(2000));
+  assert.equal(await grid.evaluate((e) => e.scrollTop), 0, "the row of all is in sight");
+  const rows = grid.locator(".grid-row");
+  const last = Number(await grid.getAttribute("aria-rowcount")) - 1;
+  await grid.evaluate((e) => (e.scrollTop = e.scrollHeight));
+  const row = grid.locator(`[aria-rowindex="${last + 1}"]`);
+  await row.click();
+  const isSeen = () =>
+    grid.evaluate((e) => {
+      const [own, all] = [e.querySelector(".grid-row.marked"), e].map((one) =>
+        one?.getBoundingClientRect(),
+      );
+      return own !== undefined && own.bottom <= all.bottom + 1 && own.top >= all.top;
+    });
+  assert.ok(await isSeen());
+  await page.locator(".lang").first().click();
+  await page.getByText("调用树").first().waitFor();
+  await page.waitForFunction(() => document.querySelector("#page-calls .grid-row.marked") !== null);
+  assert.ok(await isSeen(), "what is chosen stays in sight");
+  await page.locator(".lang").first().click();
+  // What stands above those that pass is not counted.
+  await page
+    .locator("#page-calls .card.flush")
+    .getByRole("button", { name: "Filter columns" })
+    .click();
+  await page.locator("#page-calls .card.flush .grid-top input").first().fill("matmul");
+  const said = page.locator("#page-calls .card.flush .table-title");
+  await said.getByText(/pass(es)? the filter/).waitFor();
+  const n = Number(/(\d+) rows? pass/.exec(await said.innerText())[1]);
+  assert.ok(n > 0 && n < (await rows.count()), `${n} pass`);
+  await page.close();
+}
+
 // --- saved as SVG, dark, narrow, Chinese -------------------------------------------------------------------------------
 
 {
@@ -147,6 +185,17 @@ async function firstRow(page, level) {
   assert.match(svg, /^<svg [^>]*>/);
   assert.match(svg, /<title>Calls: From the top, /);
   assert.match(svg, />all</);
+  // It says what it is of where it travels alone, each box has its whole name, and what is chosen on the page is no part of it.
+  assert.match(
+    download.suggestedFilename(),
+    /^Calls_\w+_rank_0_the_whole_capture_From_the_top\.svg$/,
+  );
+  assert.match(
+    svg,
+    />\w+ · rank 0 · the whole capture · From the top · full width: all, [^<]* ms</,
+  );
+  assert.ok((svg.match(/<g><title>/g) ?? []).length > 3);
+  assert.doesNotMatch(svg, /fill="none"/, "no frame");
   await page.close();
 }
 

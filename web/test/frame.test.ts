@@ -54,6 +54,7 @@ import {
   Rows,
   tabbedOf,
   treeOf,
+  passingIn,
   treeOrder,
   closedAtFirst,
   indentOf,
@@ -380,6 +381,7 @@ test("a tree keeps its shape: siblings in order, parents of what is found, close
   assert.deepEqual(treeOrder(tree, cols, query(null, { name: "=X2" }), new Set()), []);
   assert.deepEqual(treeOrder(tree, cols, query(null, { name: "=x2" }), new Set()), [0, 1, 3]);
   assert.deepEqual(treeOrder(tree, cols, query(null), new Set([1])), [0, 1, 4]);
+  assert.equal(passingIn(tree, cols, query(null, { name: "x2" })), 1, "those above it do not pass");
 });
 
 test("files of a table", () => {

@@ -545,7 +545,15 @@ async function transportsSource(_, about) {
 const callTree = (name, isRank) => async (_, about) => {
   const where = isRank ? ` WHERE rank = ${about.rank.rank} AND "by" = '${about.by}'` : "";
   const rows = await about.cli.rows(`SELECT * FROM ${name}${where}`);
-  return rows?.map((row) => ({ ...row, number: row.number === 0 ? null : row.number }));
+  const total = (row, time) => row[`${time}_total_ns`] ?? row[`${time}TotalNs`];
+  const whole = rows?.find((row) => row.level === 0);
+  // The page begins with the time of devices, where there is any.
+  const time = whole !== undefined && total(whole, "device") > 0 ? "device" : "host";
+  return rows?.map((row) => ({
+    ...row,
+    number: row.number === 0 ? null : row.number,
+    share: (100 * total(row, time)) / total(whole, time),
+  }));
 };
 
 const modulesSource = (_, { cli, rank }) =>

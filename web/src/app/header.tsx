@@ -218,7 +218,7 @@ function Bell() {
 
 async function save(what: Export, kind: ExportKind): Promise<void> {
   try {
-    saveAs(what.title(), kind, await what.make(kind));
+    saveAs((what.fileName ?? what.title)(), kind, await what.make(kind));
   } catch (error) {
     fail(error);
   }

@@ -22,6 +22,8 @@ export interface Pen {
   widthOf(text: string, size?: number, weight?: number): number;
   /** What `draw` draws is cut at the edges. */
   clip(x: number, y: number, w: number, h: number, draw: () => void): void;
+  /** What is drawn says that where a picture can be asked: in SVG, with the pointer on it. */
+  titled(title: () => string, draw: () => void): void;
 }
 
 const SIZE = 11;
@@ -97,6 +99,10 @@ export class CanvasPen implements Pen {
     draw();
     ctx.restore();
   }
+
+  titled(_title: () => string, draw: () => void): void {
+    draw();
+  }
 }
 
 const escaped = (text: string): string =>
@@ -155,6 +161,12 @@ export class SvgPen implements Pen {
     this.parts.push(
       `<clipPath id="${id}"><rect x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}"/></clipPath><g clip-path="url(#${id})">`,
     );
+    draw();
+    this.parts.push("</g>");
+  }
+
+  titled(title: () => string, draw: () => void): void {
+    this.parts.push(`<g><title>${escaped(title())}</title>`);
     draw();
     this.parts.push("</g>");
   }

@@ -8,6 +8,8 @@ export interface Export {
   tab: Tab;
   /** "Timeline", "Overall Metrics" */
   title: () => string;
+  /** Of the file, where that is another. */
+  fileName?: () => string;
   kinds: ExportKind[];
   /** Gives what is to be saved. */
   make: (kind: ExportKind) => Promise<Blob | string>;

@@ -18,7 +18,8 @@ import {
   type Time,
 } from "../model/flame";
 import { fail } from "../model/notices";
-import { analysisSpan, box, ranks, show, tab } from "../model/session";
+import { nameOf } from "../model/captures";
+import { analysisSpan, box, ranks, session, show, tab } from "../model/session";
 import { registerUrl } from "../model/url_state";
 import { callName, FlameGraph } from "../panels/chart_flame";
 import { Empty, Failed, Loading } from "../panels/empty";
@@ -231,7 +232,7 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
   const focus = placeOf(nodes, state.focus);
   const chosen = placeOf(nodes, state.chosen);
   const shown = useMemo(
-    () => orderedBy(spokenTable(table, nodes), nodes, time),
+    () => orderedBy(spokenTable(table, nodes, time), nodes, time),
     [table, nodes, time, language.get()],
   );
   const choose = (node: number): void => lookAt({ chosen: nodes[node].id });
@@ -263,6 +264,7 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
         {nodes[0].total[time] > 0 ? (
           <FlameGraph
             title={t("calls.title", t(`calls.by-${state.by}`), t(`calls.time-${time}`))}
+            of={whatOf(state, scope, rank, cluster)}
             nodes={nodes}
             time={time}
             focus={focus}
@@ -275,7 +277,7 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
           <Empty title={t("calls.no-time")} />
         )}
       </section>
-      <Chosen node={nodes[chosen]} nodes={nodes} rank={rank} params={params} />
+      <Chosen node={nodes[chosen]} nodes={nodes} time={time} rank={rank} params={params} />
       {state.by === "modules" && (
         <Modules
           rank={rank}
@@ -305,6 +307,21 @@ function Pictured({ state, scope, rank, cluster, nodes, table, params }: Picture
       </div>
     </>
   );
+}
+
+/** Capture, rank, step: what a picture says of itself where it travels alone. */
+function whatOf(state: CallsState, scope: Scope, rank: Rank | null, cluster: number): string[] {
+  const step = stepOf(scope);
+  return [
+    nameOf(session.get()?.clusters[cluster]?.path ?? ""),
+    rank === null ? t("frame.all-ranks") : rankWord(rank.label),
+    step !== null
+      ? t("calls.scope-step", step)
+      : scope === ""
+        ? t("calls.scope-all")
+        : scopeWord(scope),
+    t(`calls.by-${state.by}`),
+  ].filter((part) => part !== "");
 }
 
 interface Found {
@@ -360,11 +377,13 @@ function Search({ nodes, time, found, chosen, find, goTo }: Found) {
 function Chosen({
   node,
   nodes,
+  time,
   rank,
   params,
 }: {
   node: CallNode;
   nodes: readonly CallNode[];
+  time: Time;
   rank: Rank | null;
   params: Params;
 }) {
@@ -396,7 +415,9 @@ function Chosen({
           sort={{ column: "duration", desc: true }}
         />
       )}
-      {node.n === 0 && rank !== null && <LongestBelow rank={rank} node={node} nodes={nodes} />}
+      {node.n === 0 && rank !== null && (
+        <LongestBelow rank={rank} node={node} nodes={nodes} time={time} />
+      )}
       {node.longest !== null && rank === null && (
         <p>
           <button type="button" onClick={() => void toLongest(node).catch(fail)}>
@@ -413,12 +434,14 @@ function LongestBelow({
   rank,
   node,
   nodes,
+  time,
 }: {
   rank: Rank;
   node: CallNode;
   nodes: readonly CallNode[];
+  time: Time;
 }) {
-  const below = longestBelow(nodes, nodes.indexOf(node));
+  const below = longestBelow(nodes, nodes.indexOf(node), time);
   return below === null ? null : (
     <p>
       <button

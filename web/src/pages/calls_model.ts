@@ -143,13 +143,15 @@ export function modulesOf(table: Table, rank: number | null): Table {
   };
 }
 
-/** Of what lies below a node the slice that took longest: where a module, which has none of its own, is in the timeline. null: none. */
-export function longestBelow(nodes: readonly CallNode[], place: number): number | null {
+/** Of what lies below a node and has time of its own of that kind (that of devices kernels and the like have, not who launched them), the slice
+ * that took longest: where a module, which has none of its own, is in the timeline. null: none. */
+export function longestBelow(nodes: readonly CallNode[], place: number, time: Time): number | null {
   let best: number | null = null;
   const most = (at: number): number => nodes[at].longest ?? -1;
   const open = [...nodes[place].children];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (nodes[at].slice !== null && (best === null || most(at) > most(best))) {
+    const isOfTime = (nodes[at].self?.[time] ?? 0) > 0;
+    if (nodes[at].slice !== null && isOfTime && (best === null || most(at) > most(best))) {
       best = at;
     }
     open.push(...nodes[at].children);
@@ -200,14 +202,27 @@ export function orderedBy(table: Table, nodes: readonly CallNode[], time: Time):
   return { ...table, rows };
 }
 
-/** As people read it: the names that the program made are said in the language of the page, and what has no slices of its own
- * (all of them, a module, a pass) has no number of them. */
-export function spokenTable(table: Table, nodes: readonly CallNode[]): Table {
+/** As people read it: the names that the program made are said in the language of the page, what has no slices of its own
+ * (all of them, a module, a pass) has no number of them, and beside the time that is looked at stands its share of all that is shown. */
+export function spokenTable(table: Table, nodes: readonly CallNode[], time: Time): Table {
   const [name, n] = ["name", "number"].map((column) => columnIndex(table, column));
+  const whole = nodes[0]?.total[time] ?? 0;
+  const behind = 1 + columnIndex(table, `${time} total`, `${time}TotalNs`);
+  const beside = <T>(all: readonly T[], one: T): T[] => [
+    ...all.slice(0, behind),
+    one,
+    ...all.slice(behind),
+  ];
   return {
     ...table,
+    columns: beside(table.columns, ["share", "real", "%", false]),
     rows: table.rows.map((row, i) =>
-      row.map((cell, c) => (c === name ? callName(nodes[i]) : c === n && cell === 0 ? null : cell)),
+      beside(
+        row.map((cell, c) =>
+          c === name ? callName(nodes[i]) : c === n && cell === 0 ? null : cell,
+        ),
+        whole > 0 ? (100 * nodes[i].total[time]) / whole : null,
+      ),
     ),
   };
 }

@@ -17,6 +17,8 @@ const ABOVE = 0.55;
 
 export interface FlameProps {
   title: string;
+  /** Capture, rank, step, direction. */
+  of: string[];
   nodes: readonly CallNode[];
   time: Time;
   /** The node that is as wide as the picture. */
@@ -91,9 +93,23 @@ export function FlameGraph(p: FlameProps) {
   );
   const draw = (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null): void => {
     for (const box of boxesOn(size.width)) {
-      drawBox(p, pen, colours, box, hovered?.key === keyOf(box));
+      drawBox(p, pen, colours, box);
+      if (hovered?.key === keyOf(box) || (box.node === chosen && !box.isThin)) {
+        const width = box.node === chosen ? 2 : 1;
+        pen.frame(box.x, box.row * FLAME_ROW, widthOf(box), FLAME_ROW - 1, colours.ink, width);
+      }
     }
   };
+  const drawSaved = (pen: Pen, size: Size, colours: ViewerTheme): void => {
+    for (const box of boxesOn(size.width)) {
+      pen.titled(
+        () => titleOf(p, box),
+        () => drawBox(p, pen, colours, box),
+      );
+    }
+  };
+  const top = nodes[focus] ?? nodes[0];
+  const scale = t("calls.scale", callName(top), t(`calls.time-${time}`), duration(top.total[time]));
   const hit = (x: number, y: number, size: Size): Hit | null => {
     const row = Math.floor(y / FLAME_ROW);
     const box = boxesOn(size.width).find((b) => b.row === row && x >= b.x && x < b.x + b.width);
@@ -116,8 +132,11 @@ export function FlameGraph(p: FlameProps) {
   return (
     <Drawing
       title={p.title}
+      fileName={[t("calls.file"), ...p.of].join(" ")}
+      caption={[...p.of, scale].join(" · ")}
       height={rows * FLAME_ROW}
       draw={draw}
+      drawSaved={drawSaved}
       hit={hit}
       onKeyDown={onKeyDown}
       deps={[nodes, time, focus, chosen, found]}
@@ -161,16 +180,11 @@ function isBelow(nodes: readonly CallNode[], node: number, above: number): boole
   return false;
 }
 
-function drawBox(
-  p: FlameProps,
-  pen: Pen,
-  colours: ViewerTheme,
-  box: FlameBox,
-  isHovered: boolean,
-): void {
+const widthOf = (box: FlameBox): number => Math.max(0.5, box.width - (box.width > 3 ? 1 : 0));
+
+function drawBox(p: FlameProps, pen: Pen, colours: ViewerTheme, box: FlameBox): void {
   const node = p.nodes[box.node];
-  const [y, h] = [box.row * FLAME_ROW, FLAME_ROW - 1];
-  const w = Math.max(0.5, box.width - (box.width > 3 ? 1 : 0));
+  const [y, h, w] = [box.row * FLAME_ROW, FLAME_ROW - 1, widthOf(box)];
   const { isThin } = box;
   const colour = isThin ? colours.hatch : colourOf(node.kind, colours);
   const isOff = p.found.size > 0 && !p.found.has(box.node);
@@ -181,9 +195,12 @@ function drawBox(
     const ink = alpha < 1 ? colours.ink : textOn(colour);
     pen.text(box.x + 4, y + h / 2, text, { fill: ink });
   }
-  if (isHovered || (box.node === p.chosen && !isThin)) {
-    pen.frame(box.x, y, w, h, colours.ink, box.node === p.chosen ? 2 : 1);
-  }
+}
+
+/** All of the name and its figures, a line each. */
+function titleOf(p: FlameProps, box: FlameBox): string {
+  const { title, lines } = hitOf(p, box);
+  return [title, ...lines.map(([name, value]) => `${name} ${value}`.trim())].join("\n");
 }
 
 function hitOf(p: FlameProps, box: FlameBox): Hit {

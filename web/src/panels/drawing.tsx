@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { useAtom } from "../base/atom";
 import { context, FONT } from "../base/dom";
-import { CanvasPen, SvgPen, type Pen } from "../base/pen";
+import { CanvasPen, cut, SvgPen, type Pen } from "../base/pen";
 import type { ViewerTheme } from "../base/theme";
 import { blobOf, offer, type ExportKind } from "../model/exports";
 import { theme } from "../model/look";
@@ -28,6 +28,10 @@ export interface Hit {
 export interface DrawingProps {
   /** For the file, and for those who cannot see it. */
   title: string;
+  /** Of a file: its name, the line below the picture that explains it where it travels alone, and what it shows where that is not all that is seen. */
+  fileName?: string;
+  caption?: string;
+  drawSaved?: DrawingProps["draw"];
   height: number | "fill";
   /** Of a picture that is scrolled: what is saved is as high, where a sheet can be. */
   wholeHeight?: number;
@@ -47,6 +51,18 @@ export interface DrawingProps {
 
 /** Browsers make no canvas of more than 32,767 pixels a side, and a sheet has two a unit of length. */
 const HIGHEST_SHEET = 16_000;
+
+const CAPTION_PX = 24;
+
+/** The picture as a file has it: with nothing below the pointer, and its caption. */
+function drawFile(p: DrawingProps, pen: Pen, at: Size): void {
+  (p.drawSaved ?? p.draw)(pen, at, theme.get(), null);
+  p.drawOver?.(pen, at, theme.get(), null);
+  if (p.caption !== undefined) {
+    const text = cut(pen, p.caption, at.width - 8);
+    pen.text(4, at.height + CAPTION_PX / 2, text, { fill: theme.get().quiet });
+  }
+}
 
 const measurer = (): ((text: string, size: number, weight: number) => number) => {
   const ctx = context(document.createElement("canvas"));
@@ -110,20 +126,20 @@ export function Drawing(p: DrawingProps) {
 
   const make = async (kind: ExportKind): Promise<Blob | string> => {
     const now = latest.current;
+    const captionPx = now.caption === undefined ? 0 : CAPTION_PX;
     const inSight = { width: box.current!.clientWidth, height: box.current!.clientHeight };
     const whole = { ...inSight, height: now.wholeHeight ?? inSight.height };
     const at = kind === "png" && whole.height > HIGHEST_SHEET ? inSight : whole;
     if (kind === "svg") {
       const pen = new SvgPen(measurer());
-      now.draw(pen, at, theme.get(), null);
-      now.drawOver?.(pen, at, theme.get(), null);
-      return pen.done(at.width, at.height, theme.get().page, now.title);
+      drawFile(now, pen, at);
+      return pen.done(at.width, at.height + captionPx, theme.get().page, now.title);
     }
     const sheet = document.createElement("canvas");
-    paint(sheet, at, Math.max(2, devicePixelRatio), theme.get(), (pen) => {
-      pen.rect(0, 0, at.width, at.height, theme.get().page);
-      now.draw(pen, at, theme.get(), null);
-      now.drawOver?.(pen, at, theme.get(), null);
+    const size = { ...at, height: at.height + captionPx };
+    paint(sheet, size, Math.max(2, devicePixelRatio), theme.get(), (pen) => {
+      pen.rect(0, 0, size.width, size.height, theme.get().page);
+      drawFile(now, pen, at);
     });
     return blobOf(sheet);
   };
@@ -132,6 +148,7 @@ export function Drawing(p: DrawingProps) {
       offer({
         tab: tab.get(),
         title: () => latest.current.title,
+        fileName: () => latest.current.fileName ?? latest.current.title,
         kinds: ["png", "svg"],
         make,
         isOff: () => box.current?.offsetParent == null,

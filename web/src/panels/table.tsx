@@ -136,14 +136,6 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
     scroller.toTop(box.current);
     return () => rows.stop();
   }, [rows, tree === null ? asked.query : null]);
-  const brought = useRef<Cell>(null);
-  useEffect(() => {
-    const wanted = options.tree?.chosen ?? null;
-    if (shown.chosen >= 0 && brought.current !== wanted) {
-      brought.current = wanted;
-      scroller.reveal(shown.chosen * ROW_PX, (shown.chosen + 1) * ROW_PX, box.current);
-    }
-  }, [shown.chosen, options.tree?.chosen]);
   useEffect(() => {
     if (rows.table !== null) {
       options.onTable?.(rows.table);
@@ -155,6 +147,9 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
   const headPx = ROW_PX + (asked.filterShown ? FILTER_PX : 0);
   const viewPx = Math.max(0, size.height - headPx);
   scroller.layout(shown.total * ROW_PX, viewPx);
+  useChosen(shown, rows, options, viewPx > 0, (row) =>
+    scroller.reveal(row * ROW_PX, (row + 1) * ROW_PX, box.current),
+  );
   const first = Math.max(0, Math.floor(scroller.at / ROW_PX));
   const end = Math.min(shown.total, Math.ceil((scroller.at + viewPx) / ROW_PX) + 1);
   useEffect(() => {
@@ -165,6 +160,25 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
   const title = options.title ?? capital(rows.table === null ? "" : viewTitle(rows.table));
   const seen = { name, title, first, end, headPx, viewPx };
   return { options, source, rows, asked, shown, columns, cursor, scroller, ...seen };
+}
+
+/** Brings the chosen row of a tree into sight: when another is chosen, and in rows that are new. Without room there is nothing to bring it into yet. */
+function useChosen(
+  shown: ShownRows,
+  rows: Rows,
+  options: TableOptions,
+  hasRoom: boolean,
+  reveal: (row: number) => void,
+): void {
+  const wanted = options.tree?.chosen ?? null;
+  const brought = useRef<{ rows: Rows; chosen: Cell } | null>(null);
+  useEffect(() => {
+    const isThere = brought.current?.rows === rows && brought.current.chosen === wanted;
+    if (hasRoom && shown.chosen >= 0 && !isThere) {
+      brought.current = { rows, chosen: wanted };
+      reveal(shown.chosen);
+    }
+  }, [shown.chosen, wanted, rows, hasRoom]);
 }
 
 /** Of the box, once it is there. */
@@ -253,7 +267,7 @@ function Bar(state: GridState) {
   return (
     <TableBar
       title={state.title}
-      total={state.shown.total}
+      total={isFiltered(asked.query) ? state.shown.passing : state.shown.total}
       notes={rows.table?.notes ?? []}
       isFiltered={isFiltered(asked.query)}
       columns={rows.columns.filter((c) => options.isPlain === true || !isService(c))}

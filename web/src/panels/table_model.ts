@@ -288,6 +288,12 @@ const MOST_DEEP = 16;
 export const indentOf = (depth: number): number =>
   Math.min(depth, DEEP) * INDENT_PX + Math.max(0, Math.min(depth - DEEP, MOST_DEEP)) * DEEP_PX;
 
+/** How many rows of a tree a filter keeps for what they say themselves. */
+export function passingIn(tree: TreeRow[], columns: Column[], query: Query): number {
+  const { values } = filterOf(query, columns);
+  return tree.filter((row) => passes(row.cells, columns, values)).length;
+}
+
 /** What is seen of a tree: siblings in order, a row that the filter keeps with all above it, nothing below a closed one.
  * Gives places in `tree`. */
 export function treeOrder(

@@ -6,6 +6,7 @@ import {
   closedAtFirst,
   filterOf,
   levelColumn,
+  passingIn,
   rowOf,
   rowsAbove,
   treeOf,
@@ -27,6 +28,8 @@ export interface Branch {
 
 export interface ShownRows {
   total: number;
+  /** How many the filter keeps for what they say themselves: not those of a tree that only have such below them. */
+  passing: number;
   isTree: boolean;
   cells: (i: number) => Cell[] | undefined;
   row: (i: number) => TableRow | null;
@@ -77,10 +80,15 @@ export function useShownRows(
     () => (tree === null ? null : treeOrder(tree, rows.columns, query, closed)),
     [tree, rows.columns, query, closed],
   );
+  const passing = useMemo(
+    () => (tree === null ? null : passingIn(tree, rows.columns, query)),
+    [tree, rows.columns, query],
+  );
   const cells = (i: number): Cell[] | undefined =>
     order === null ? rows.row(i) : tree![order[i] ?? -1]?.cells;
   return {
     total: order?.length ?? rows.total,
+    passing: passing ?? rows.total,
     isTree: order !== null,
     cells,
     row: (i) => {

@@ -55,6 +55,11 @@ const COLUMN_HINTS: Readonly<Record<string, Said>> = {
   "PipelineReplay.activations": ["The most that a stage holds, in microbatches of the whole stage", "单个阶段保有的最大激活量，以整个阶段的 microbatch 计"],
   "PipelineReplay.weights": ["Copies of a stage's weights on a device", "每个设备上一个阶段权重的份数"],
 
+  "calls.share": ["Of the time of all that is shown, with all below", "含下层的时间占所示全部时间的比例"],
+  "CallTree.share": ["Of the time of all that is shown, with all below", "含下层的时间占所示全部时间的比例"],
+  "CallTreeCallees.share": ["Of the time of all that is shown, with all below", "含下层的时间占所示全部时间的比例"],
+  "CallTreeModules.share": ["Of the time of all that is shown, with all below", "含下层的时间占所示全部时间的比例"],
+
   // --- what a step is made of (docs/overlap.md) ---
   "overall.number": ["Kernels and operators; of time without work its gaps", "核函数与算子数；无工作时间为空隙数"],
   "overall.total": ["Each moment once", "每个时刻只计一次"],
