@@ -165,7 +165,11 @@ export function Drawing(p: DrawingProps) {
     const hit = find(e);
     setOver(hit === null ? null : { hit, x: e.clientX, y: e.clientY });
   };
-  useMoves(canvas, over !== null, () => point({ clientX: over!.x, clientY: over!.y }));
+  useMoves(canvas, over !== null, () => {
+    if (over !== null) {
+      point({ clientX: over.x, clientY: over.y });
+    }
+  });
   useEffect(() => {
     const element = canvas.current!;
     const wheel = (e: WheelEvent): void =>
