@@ -605,11 +605,15 @@ test("why a slice has no links is said as the notes on the capture say it", () =
       { id: "clock-set-back", severity: "info", text: "a clock", n: 1 },
     ],
   };
-  assert.deepEqual(whyNoLinks(rank), [
-    "missing: links from calls to kernels. Collect both.",
-    "20 slices name no call",
-  ]);
-  assert.deepEqual(whyNoLinks({}), []);
+  const missing = "missing: links from calls to kernels. Collect both.";
+  assert.deepEqual(whyNoLinks(rank, "task"), [missing, "20 slices name no call"]);
+  assert.deepEqual(
+    whyNoLinks(rank, "kernel"),
+    [missing, "The call that launched it is not in the file; so it is of 20 device slices in all."],
+    "of a kernel what is so of itself",
+  );
+  assert.deepEqual(whyNoLinks(rank, "operator"), [missing], "what devices lack is no reason");
+  assert.deepEqual(whyNoLinks({}, "kernel"), []);
 });
 
 test("the address: there and back, the token never, unknown pages left out", () => {

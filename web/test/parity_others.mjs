@@ -137,7 +137,7 @@ async function generated() {
 }
 /** Findings of many ranks are worked out when they are asked for. */
 async function findings(slot) {
-  const asks = slot.getByRole("button", { name: /^Work them out/ });
+  const asks = slot.getByRole("button", { name: /\(goes through / });
   if ((await asks.count()) > 0) {
     await asks.click();
   }

@@ -1,5 +1,5 @@
 /** What there is to say of a capture: what of it is used, what is missing and how to collect it, what is odd. */
-import type { Rank, Session } from "../api/types";
+import { RUNS_ON_DEVICE, type Rank, type Session } from "../api/types";
 import { rankWord, t } from "../words";
 import { openCaptures, shortNames } from "./captures";
 
@@ -156,17 +156,19 @@ export function ranksText(ranks: readonly Rank[]): string {
 }
 
 /** Oddities that leave slices without their links. */
-const OF_LINKS = [
-  "kernel-without-call",
-  "flow-one-sided",
-  "flow-on-one-slice",
-  "flow-without-slice",
-];
+const OF_LINKS = ["flow-one-sided", "flow-on-one-slice", "flow-without-slice"];
+const NO_CALL = "kernel-without-call";
+/** What a call of the host launches. */
+const LAUNCHED: ReadonlySet<string> = new Set(["kernel", "communication-kernel"]);
 
-/** Why slices of a rank may have no links, in the words in which the notes on the capture say it. */
-export const whyNoLinks = (rank: Pick<Rank, "missing" | "oddities">): string[] => [
+/** Why a slice of that kind may have no links, in the words in which the notes on the capture say it; of a kernel what is so of itself. */
+export const whyNoLinks = (rank: Pick<Rank, "missing" | "oddities">, kind: string): string[] => [
   ...(rank.missing ?? [])
     .filter((m) => m.part === "flows")
     .map((m) => `${t("frame.missing", m.what)}. ${m.remedy}`),
-  ...(rank.oddities ?? []).filter((o) => OF_LINKS.includes(o.id ?? "")).map((o) => o.text),
+  ...(rank.oddities ?? []).flatMap(({ id = "", text, n }) =>
+    OF_LINKS.includes(id) || (id === NO_CALL && RUNS_ON_DEVICE.has(kind))
+      ? [id === NO_CALL && LAUNCHED.has(kind) ? t("detail.no-call", n) : text]
+      : [],
+  ),
 ];

@@ -71,7 +71,7 @@ export function ComparePage() {
         <div class="controls-row">
           <span>{t("whatif.many", unread)}</span>
           <button type="button" onClick={ask}>
-            {t("findings.work-out")}
+            {t("compare.work-out")}
           </button>
         </div>
       ) : (

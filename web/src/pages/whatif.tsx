@@ -60,7 +60,7 @@ export function WhatIfPage() {
         <div class="controls-row">
           <span>{t("whatif.many", unread)}</span>
           <button type="button" onClick={ask}>
-            {t("findings.work-out")}
+            {t("whatif.work-out")}
           </button>
         </div>
       ) : reply.error !== null ? (

@@ -232,7 +232,7 @@ export function Detail() {
         {slice.links.length === 0 && (
           <>
             <p class="quiet">{t("detail.no-links")}</p>
-            {(rank === undefined ? [] : whyNoLinks(rank)).map((why) => (
+            {(rank === undefined ? [] : whyNoLinks(rank, slice.kind)).map((why) => (
               <p class="quiet" key={why}>
                 {why}
               </p>

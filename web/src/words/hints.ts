@@ -114,6 +114,8 @@ const ROW_HINTS: Readonly<Record<string, Said>> = {
   "E2E": ["What the steps take of the device: the sum of the rows above", "各 step 占用设备的时间：上方各行之和"],
   "Transmit": ["Of communication that nothing hides: some plane runs a task that is no wait", "未掩盖通信中至少一个 plane 在执行非等待任务"],
   "Only waiting": ["Of communication that nothing hides: no plane transmits, some wait. The Communication page has the profiler's Wait, which is of one plane; where the profiler has no statistics it counts as here. There it is hidden or not", "未掩盖通信中没有 plane 在传输、至少一个在等待。通信页的“等待”由采集工具统计，取一个 plane；采集工具没有统计时与此处相同。通信页无论是否被掩盖均计入"],
+  "Trans": ["Of other kernels those that change type or layout and compute nothing", "其他核函数中只改变类型或排布、不做计算的部分"],
+  "No Trans": ["Of other kernels those that compute: no attention, convolution or matrix product, and no mere change of type or layout", "其他核函数中做计算的部分：既非注意力、卷积与矩阵乘，也不只是改变类型或排布"],
   "No task": ["Of communication that nothing hides: no plane runs a task", "未掩盖通信中没有任何 plane 在执行任务"],
 };
 const OF_ROWS = ["overall", "overlap_sum"];
