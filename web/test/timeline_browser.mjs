@@ -268,6 +268,23 @@ await press("Escape");
 await onLane("k0", "a menu gives the focus back");
 await press("ArrowRight");
 
+// --- lanes that something led to, when the page is left and opened again -------------------------------------------------------
+
+await press("Control+k");
+await page.keyboard.type("Stream 9");
+await page.locator("[role=option]", { hasText: /rank 1.*Stream 9/ }).click();
+await until(async () => Number((await state()).y) > 0, "the palette leads to a lane");
+const ledTo = (await state()).y;
+for (let i = 0; i < 2; i++) {
+  await page.locator("nav").getByText("SQL", { exact: true }).click();
+  await settle();
+  await page.locator("nav").getByText("Timeline", { exact: true }).click();
+  assert.equal((await state()).y, ledTo, "lanes stay where they are while another page is seen");
+}
+await page.mouse.move(...at(100, 200));
+await page.mouse.wheel(0, -4000);
+await settle();
+
 // --- alignment ---------------------------------------------------------------------------------------------------------
 
 await row("rank 0").click({ button: "right" });

@@ -32,6 +32,11 @@ export class Parts {
     );
   }
 
+  /** Another page may be in front, with this one behind it. */
+  get isSeen(): boolean {
+    return this.scroller.getClientRects().length > 0;
+  }
+
   setLabelWidth(px: number): void {
     this.root.style.setProperty("--label-width", `${px}px`);
   }

@@ -64,6 +64,11 @@ export class Scrolling {
 
   private scrollToPending(): void {
     const { pending } = this;
+    const now = performance.now();
+    if (pending !== null && now >= pending.until) {
+      this.pending = null;
+      return;
+    }
     const item = pending === null ? undefined : tree.item(pending.id);
     if (pending === null || item === undefined) {
       return;
@@ -77,12 +82,10 @@ export class Scrolling {
         i.rank?.state === "ready" &&
         i.y < item.y,
     );
-    const now = performance.now();
     if (!isMoving && pending.until === Infinity) {
       pending.until = now + KEEP_MS;
     }
     this.scene.scrollTo(item, pending.row);
-    this.pending = now < pending.until ? pending : null;
   }
 
   by(region: Region, px: number): void {

@@ -263,9 +263,12 @@ export class Timeline {
     this.relay();
   }
 
-  /** The place that the page gives it. */
+  /** The place that the page gives it: while another page is seen it has none, and keeps what it had. */
   private measure(): void {
     const { parts, scene } = this;
+    if (!parts.isSeen) {
+      return;
+    }
     const scale = Math.max(1, window.devicePixelRatio || 1);
     const width = Math.max(LEAST_WIDTH_PX, parts.scroller.clientWidth - labelWidth.get());
     const height = Math.max(LEAST_HEIGHT_PX, parts.scroller.clientHeight);
@@ -301,7 +304,9 @@ export class Timeline {
       }
     }
     this.scene.update();
-    this.scrolling.settle();
+    if (this.parts.isSeen) {
+      this.scrolling.settle();
+    }
   }
 
   private frame(): void {
