@@ -710,6 +710,10 @@ test("all pipelines stand below one another; stages that nobody measured get a r
   // What lies below a block that has a name can have one, too.
   const lower = makeScene(view, { ...SHAPES, sizes: [[1000, 20, 2, 12, 8, 8]] });
   assert.equal(lower.theoryH, SHAPES.name_height);
+  const few: typeof SHAPES.sizes = [[1000, 16, 2, 10, 6, 4]];
+  const named = makeScene(view, { ...SHAPES, sizes: few }).height;
+  const tight = makeScene(view, { ...SHAPES, sizes: few }, named - 4);
+  assert.equal(tight.theoryH, 10, "but for rows that would go out of sight");
 });
 
 test("what a stage waited for the longest", () => {

@@ -45,11 +45,10 @@ export function makeScene(view: View, shapes: Shapes, room = Infinity): Scene {
     sizes.findIndex(([mostRows]) => view.rows.length <= mostRows),
     0,
   );
-  const fitting = sizes
-    .slice(usual)
-    .filter(([, block], i) => i === 0 || block >= least)
-    .map((size) => withNames(size, least));
-  const scenes = fitting.map((size) => sceneOf(view, size));
+  const legible = sizes.slice(usual).filter(([, block], i) => i === 0 || block >= least);
+  const fitting = legible.map((size) => withNames(size, least));
+  // Names below are given up before rows go out of sight.
+  const scenes = [...fitting, ...legible.slice(-1)].map((size) => sceneOf(view, size));
   if (room < Infinity && scenes[0].height > 0 && scenes[0].height < room) {
     return sceneOf(view, grown(fitting[0], Math.min(MOST_GROWTH, room / scenes[0].height)));
   }
