@@ -3,7 +3,7 @@
 import { Atom } from "./base/atom";
 import { signed, withMinus } from "./base/time";
 import { CHINESE, ENGLISH } from "./pipeline/texts";
-import { MODE_TABLES } from "./words/tables";
+import { KINDS_OF, MODE_TABLES } from "./words/tables";
 
 // prettier-ignore
 const WORDS = {
@@ -851,6 +851,8 @@ const WORDS = {
   "comm.group": ["Group", "通信域"],
   "comm.operator": ["Operator", "算子"],
   "comm.link-samples": ["Of each kind of operator and each link the profiler keeps the sum of all (total) and single ones by their bandwidth: the fastest (top1), the median (middle), the slowest three (bottom1, the slowest of all, to bottom3)", "对每类算子的每条链路，profiler 记录全部之和（total），以及按带宽排序的若干单次：最快（top1）、中位（middle）、最慢三次（bottom1 为最慢，至 bottom3）"],
+  "comm.type-send": ["send", "发送"],
+  "comm.type-receive": ["receive", "接收"],
   "comm.all-of-type": ["all of type {0}", "类型 {0} 的全部算子"],
   "comm.base-lacks-step": ["The baseline has no step in the place of this one: nothing stands beside it.", "基线中没有与该 step 对应的 step：无可对比的数据。"],
   "comm.base-lacks-group": ["The baseline has no communicator with the purpose and ranks of this one, nor with its name: nothing stands beside it.", "基线中没有用途与 rank 相同、也没有同名的通信域：无可对比的数据。"],
@@ -1104,7 +1106,7 @@ const WORDS = {
   "whatif.many": ["{0} {0|rank has|ranks have} to be read for this page.", "本页需要读取 {0} 个 rank。"],
   "whatif.nothing": ["No steps to ask", "没有可分析的 step"],
   "whatif.needs": ["The page needs the forwards and backwards of all stages: marks or labels of pipelines (page Pipeline), or timelines of all workers (NDTimeline).", "本页需要全部阶段的前向与反向：流水线打点或标签（见流水线页），或全部 worker 的时间线（NDTimeline）。"],
-  "whatif.workers": ["Workers", "Worker"],
+  "whatif.workers": ["Workers", "Worker 数"],
   "whatif.shape": ["{0} = {1} {1|stage|stages} × {2} {2|replica|replicas}", "{0} = {1} 阶段 × {2} 副本"],
   "whatif.left-out": ["{0}, {1} left out", "{0}，另有 {1} 个未计入"],
   "whatif.measured": ["Step, measured", "Step（实测）"],
@@ -1127,7 +1129,7 @@ const WORDS = {
   "whatif.holds-no": ["does not hold", "不成立"],
   "whatif.holds-unknown": ["not known", "未知"],
   "whatif.threshold": ["threshold {0}", "阈值 {0}"],
-  "whatif.cause-worker": ["Worker", "Worker"],
+  "whatif.cause-worker": ["Worker", "个别 worker"],
   "whatif.cause-stage-split": ["Stage split", "阶段划分"],
   "whatif.cause-links": ["Links", "链路"],
   "whatif.cause-sequence-lengths": ["Sequence lengths", "序列长度"],
@@ -1289,7 +1291,7 @@ const COLUMNS: Record<string, string> = {
   rest: "其余", stretches: "段数", idle: "空闲", elapsed: "耗时", "elapsed time": "耗时", bandwidth: "带宽", transport: "传输类型", "transport type": "传输类型", group: "通信域",
   "microbatch 2": "microbatch（后向）", "chunk 2": "chunk（后向）", "critical path": "关键路径", computing: "计算", "waiting before": "此前等待", op: "算子", communication: "通信", packets: "数据包数", "not overlapped": "未掩盖", overlapped: "已掩盖", free: "空闲", bubble: "空泡", stage: "阶段",
   preparing: "准备", lane: "泳道", category: "类别", allocated: "已分配", reserved: "已预留", active: "活跃", released: "释放", component: "组件",
-  peak: "峰值", time: "时间", label: "名称", profiler: "采集工具", steps: "Step 数", span: "时长", memory: "内存", index: "序号", operators: "算子", tasks: "任务",
+  peak: "峰值", time: "时间", label: "名称", profiler: "采集工具", steps: "Step 数", span: "时长", memory: "内存", index: "Rank 或阶段", operators: "算子", tasks: "任务",
   "block num": "块数", "wait ratio": "等待占比", "synchronization ratio": "同步占比", release: "释放", "active release": "活跃释放",
   held: "持有", "active duration": "活跃时长", "allocated at start": "分配时已分配", "reserved at start": "分配时已预留", "active at start": "分配时活跃",
   "allocated at release": "释放时已分配", "reserved at release": "释放时已预留", "active at release": "释放时活跃", last: "末值", peer: "对端",
@@ -1325,10 +1327,21 @@ const CELLS: Record<string, Record<string, string>> = {
   name: { "Before and After Work": "首项工作之前与末项工作之后", "Before the first work": "首项工作之前", "After the last work": "末项工作之后" },
   owner: { operators: "算子" },
   what: { allocated: "已分配", reserved: "已预留", active: "活跃" },
+  kind: KINDS_OF,
 };
 
 /** Columns of sentences that the program makes, in tables of any view. */
 const SENTENCES = new Set(["verdict", "title", "what", "try", "note", "evidence", "remedy", "why"]);
+
+/** A step as it is called everywhere: tables of communication write "step1", others the number alone. */
+export const stepWord = (step: string): string => {
+  const number = /^(?:step)?(-?\d+)$/.exec(step)?.[1];
+  return number === undefined ? step : t("calls.scope-step", number);
+};
+
+/** Types of communication operators that have a word; others are called so in both languages. */
+export const commTypeWord = (type: string): string =>
+  type === "send" || type === "receive" ? t(`comm.type-${type}`) : type;
 
 /** Words that say more of what stands before them. */
 export const inBrackets = (text: string): string =>
@@ -1341,6 +1354,9 @@ export const cellText = (column: string, cell: string): string =>
 /** A cell of a column that holds words of the program, in the language of the page; what lies in something stays behind its blanks. */
 export const cellWord = (column: string, cell: string): string => {
   const text = cellText(column, cell);
+  if (column === "step") {
+    return stepWord(cell);
+  }
   if (language.get() === "en") {
     return text;
   }
@@ -1370,7 +1386,7 @@ export const rankWord = (label: string): string =>
 /** Parts of a job that a table names: "stage 2", "rank 3 (stage 1, replica 0)". */
 const partWord = (cell: string): string =>
   cell
-    .replace(/^kind (?=\S+$)/, "种类 ")
+    .replace(/^kind (\S+)$/, (_, kind: string) => `种类 ${KINDS_OF[kind] ?? kind}`)
     .replace(/\bstage (?=\d)/, "阶段 ")
     .replace(/\breplica (?=\d)/, "副本 ")
     .replace(/^(rank \d+) \((阶段 \d+), (副本 \d+)\)$/, "$1（$2，$3）");
@@ -1434,6 +1450,9 @@ export const functionText = (call: string, text: string): string =>
 // prettier-ignore
 const BESIDE: readonly (readonly [end: string, chinese: string])[] = [[" base", "（基线）"], [" difference", "（差值）"], [" change", "（变化）"]];
 
+/** Columns that hold more than their names say. */
+const OTHER_COLUMNS: Readonly<Record<string, string>> = { index: "Rank or stage" };
+
 export function columnWord(name: string): string {
   const beside = BESIDE.find(([end]) => name.endsWith(end));
   if (beside !== undefined && COLUMNS[name] === undefined) {
@@ -1455,6 +1474,7 @@ export function columnWord(name: string): string {
   }
   return (
     chinese ??
+    OTHER_COLUMNS[plain] ??
     (/^[a-z][a-z0-9 -]*\.?$/.test(plain) ? plain[0].toUpperCase() + plain.slice(1) : plain)
   );
 }

@@ -67,6 +67,8 @@ import { fit, isLongName } from "../src/panels/table_layout";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import {
   cellWord,
+  commTypeWord,
+  stepWord,
   columnWord,
   language,
   rankWord,
@@ -882,7 +884,7 @@ test("names of columns stand in the language of the page", () => {
   const parts = ["stage 2", "replica 1", "kind backward-compute", "rank 3 (stage 1, replica 0)"];
   assert.deepEqual(
     parts.map((part) => cellWord("repair", part)),
-    ["阶段 2", "副本 1", "种类 backward-compute", "rank 3（阶段 1，副本 0）"],
+    ["阶段 2", "副本 1", "种类 反向计算", "rank 3（阶段 1，副本 0）"],
   );
   language.set("en");
   assert.equal(columnWord("warm-up"), "Warm-up");
@@ -1040,4 +1042,32 @@ test("a capture that holds a part only says so where figures stand", () => {
   assert.equal(thinnedText([of(0)]), "");
   assert.match(thinnedText([thin(0)]), /a part of what ran \(2 of 9 events\)/);
   assert.match(thinnedText([thin(0), of(1), thin(2)]), /\(ranks 0, 2\)/);
+});
+
+test("a step is called one way, and words of tables are said in the language of the page", () => {
+  assert.deepEqual(["step1", "1", "-1", "", "step"].map(stepWord), [
+    "step 1",
+    "step 1",
+    "step -1",
+    "",
+    "step",
+  ]);
+  assert.equal(cellWord("step", "step12"), "step 12");
+  assert.equal(columnWord("index"), "Rank or stage");
+  assert.equal(columnWord("no."), "No.");
+  assert.deepEqual([cellWord("kind", "kernel"), commTypeWord("receive")], ["kernel", "receive"]);
+  language.set("zh");
+  const kinds = ["kernel", "communication", "unknown", "overlapped-compute", "of tomorrow"];
+  assert.deepEqual(
+    kinds.map((kind) => cellWord("kind", kind)),
+    ["核函数", "通信", "未知", "重叠对计算", "of tomorrow"],
+  );
+  assert.deepEqual(["receive", "send", "allreduce"].map(commTypeWord), [
+    "接收",
+    "发送",
+    "allreduce",
+  ]);
+  assert.equal(cellWord("repair", "kind overlapped-compute"), "种类 重叠对计算");
+  assert.equal(columnWord("index"), "Rank 或阶段");
+  language.set("en");
 });

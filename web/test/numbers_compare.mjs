@@ -17,6 +17,7 @@ const isOwn = (table, column) =>
 
 /** What a row is told by. */
 const textKey = (cells) => cells.join("\n");
+const asOnPage = (text) => shownName(text).replace(/^step(\d+)$/, "step $1");
 
 /** Pairs each row of the page with one of the command that has the same texts, and the same numbers where there is one. */
 class Pairing {
@@ -27,7 +28,7 @@ class Pairing {
     this.used = new Set();
     this.by = new Map();
     rows.forEach((row, i) => {
-      const key = textKey(this.texts.map((c) => shownName(String(row[c.key] ?? "\u2013"))));
+      const key = textKey(this.texts.map((c) => asOnPage(String(row[c.key] ?? "\u2013"))));
       this.by.set(key, [...(this.by.get(key) ?? []), i]);
     });
     this.rows = rows;

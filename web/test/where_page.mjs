@@ -180,7 +180,20 @@ const hashOf = (page) =>
 
 {
   const page = await open("&sum.at=9");
-  await page.getByRole("button", { name: "Communication of DP" }).click();
+  const ofDp = page.getByRole("button", { name: "Communication of DP" });
+  await page.waitForFunction(
+    () => document.querySelector("#where [role=status] button:disabled") !== null,
+  );
+  assert.ok(await ofDp.isDisabled(), "there is nothing to open");
+  const why = await ofDp.getAttribute("title");
+  assert.match(why, /^No communicator of the capture has these ranks alone: /);
+  assert.ok(await page.getByRole("button", { name: "Communication of PP" }).isEnabled());
+  // An address may still lead there.
+  const group = encodeURIComponent(`ranks ${why.split(": ")[1]}`);
+  await page.evaluate(
+    (to) => (location.hash = `#tab=communication&comm.view=duration&comm.group=${to}`),
+    group,
+  );
   await page
     .locator("#page-communication", { hasText: "No communicator of the capture" })
     .waitFor();

@@ -14,7 +14,7 @@ import { Check, Segments, Select } from "../panels/form";
 import { LongSelect } from "../panels/long_select";
 import { DataTable } from "../panels/table";
 import { Thinned } from "../panels/thinned";
-import { t } from "../words";
+import { t, stepWord, commTypeWord } from "../words";
 import { BaselinePicker } from "./beside_table";
 import { Matrix } from "./communication_matrix";
 import { modeColumns, type Columns } from "./columns";
@@ -37,7 +37,7 @@ import { change, chooseView, isUnasked, part, state, VALUES, VIEWS } from "./com
 import { Durations } from "./communication_times";
 import { timesOf, typesOf, type Times } from "./communication_times_model";
 import { Findings } from "./findings";
-import { modeTable, useReply, type Reply } from "./data";
+import { groupMapping, modeTable, useReply, type Reply } from "./data";
 
 interface Loaded {
   main: Columns | null;
@@ -182,9 +182,6 @@ function useBeside(
   }, [data, isThere, own, mapping, choice.step, choice.group, choice.op]);
 }
 
-const groupMapping = (cluster: number, signal: AbortSignal): Promise<Table | null> =>
-  modeTable("communication_group_map", "CommunicationGroupMapping", { cluster }, signal);
-
 interface Choices {
   steps: string[];
   groups: GroupName[];
@@ -249,7 +246,7 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
           <Select
             label={t("summary.step")}
             value={choice.step}
-            options={[all, ...steps.map((s) => [s, s === "" ? "–" : s] as const)]}
+            options={[all, ...steps.map((s) => [s, s === "" ? "–" : stepWord(s)] as const)]}
             onChange={(step) => change({ step })}
           />
           <Select
@@ -281,7 +278,11 @@ function Controls({ choices, chooses }: { choices: Choices; chooses: boolean }) 
 
 function opText(op: string): string {
   const type = chosenType(op);
-  return op === TOTAL ? t("comm.total") : type !== null ? t("comm.all-of-type", type) : op;
+  return op === TOTAL
+    ? t("comm.total")
+    : type !== null
+      ? t("comm.all-of-type", commTypeWord(type))
+      : op;
 }
 
 function MatrixControls() {

@@ -10,7 +10,7 @@ import type { ViewerTheme } from "../base/theme";
 import { Legend, useColours } from "../panels/drawing";
 import { Empty } from "../panels/empty";
 import { DataTable, LocalTable, type TableRow } from "../panels/table";
-import { rankWord, t } from "../words";
+import { commTypeWord, rankWord, t } from "../words";
 import { beside, type Pairing } from "./beside";
 import { BesideLocal } from "./beside_table";
 import { find, rowOf } from "./communication_find";
@@ -239,7 +239,7 @@ function spansOf(
     linesOf: (i) => linesOf(all, ops[i]),
     act: (i, e) => (e.shiftKey ? align(opOf(all, ops[i])) : void find(all, ops[i])),
   };
-  const types = [...tints].map(([name, colour]) => ({ name, colour }));
+  const types = [...tints].map(([type, colour]) => ({ name: commTypeWord(type), colour }));
   return { spans, types, rowRanks, from, to };
 }
 

@@ -60,6 +60,10 @@ export const modeTable = (
 ): Promise<Table | null> =>
   wholeTable("mode", { ...params, name: mode, table: name }, name, signal);
 
+/** Which ranks each communicator of a capture has. */
+export const groupMapping = (cluster: number, signal: AbortSignal): Promise<Table | null> =>
+  modeTable("communication_group_map", "CommunicationGroupMapping", { cluster }, signal);
+
 /** A table of the chart, as the Pipeline page has it: what the mode pp_chart makes of marks alone knows nothing of work beside them. */
 export const chartTable = (
   name: string,

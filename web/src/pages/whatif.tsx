@@ -12,7 +12,7 @@ import { useColours } from "../panels/drawing";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { LocalTable } from "../panels/table";
-import { language, spoken, t } from "../words";
+import { language, spoken, stepWord, t } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { WorkerMap } from "./whatif_map";
@@ -235,7 +235,7 @@ function Steps({ reply }: { reply: Tables }) {
     () =>
       steps
         .slice(0, MOST_STEPS)
-        .map((s) => ({ label: s.step, parts: [s.ideal, s.slower, s.between] })),
+        .map((s) => ({ label: stepWord(s.step), parts: [s.ideal, s.slower, s.between] })),
     [steps],
   );
   return (

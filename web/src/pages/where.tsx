@@ -4,14 +4,16 @@ import type { Params } from "../api/client";
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import { duration, exact, fixed, percent, signedText, significant, unitFor } from "../base/time";
-import { tab } from "../model/session";
+import { firstCapture } from "../model/captures";
+import { session, tab } from "../model/session";
 import { groupInCommunication } from "../model/timeline";
 import { useScale } from "../panels/chart_heat";
 import { useColours, type Hit } from "../panels/drawing";
 import { Failed } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { t, type Word } from "../words";
-import { chartTable, modeTable, useReply, wholeTable } from "./data";
+import { groupOfRanks } from "./communication_model";
+import { chartTable, groupMapping, modeTable, useReply, wholeTable } from "./data";
 import { setupParams } from "./parallel_form";
 import type { Entry } from "./summary_model";
 import { change, GOES, state } from "./summary_state";
@@ -481,6 +483,10 @@ function Kept({
   go: (box: Box) => void;
   groups: readonly (readonly [Dimension, readonly string[]])[];
 }) {
+  const own = firstCapture(useAtom(session));
+  const mapping = useReply(`groups ${own}`, (signal) => groupMapping(own, signal)).data;
+  const isWithout = (members: readonly string[]): boolean =>
+    mapping !== null && groupOfRanks(mapping, members) === null;
   return (
     <div class="controls-row" role="status">
       <b>{title}</b>
@@ -496,6 +502,8 @@ function Kept({
         <button
           key={kind}
           type="button"
+          disabled={isWithout(members)}
+          title={isWithout(members) ? t("where.no-communicator", members.join(", ")) : undefined}
           onClick={() => {
             groupInCommunication.set(members);
             tab.set("communication");

@@ -273,11 +273,14 @@ function drawLink(pen: Pen, grid: Grid, link: Link, theme: ViewerTheme): void {
     const [x, y] = cornerOf(grid, box.spot);
     return [LEFT + x + inside, TOP + y + inside];
   });
-  pen.line(points, theme.page, 5);
-  pen.line(points, colour, 2);
-  if (grid.cell >= HATCH_PX) {
-    for (let i = 0; i < points.length; i += 2) {
-      pen.dot(points[i], points[i + 1], Math.min(DOT_PX, grid.cell / 4), colour);
+  // A halo of the page's colour: of the boxes some are as dark as the line.
+  for (const [more, of] of [
+    [2, theme.page],
+    [0, colour],
+  ] as const) {
+    pen.line(points, of, 2 + 2 * more);
+    for (let i = 0; grid.cell >= HATCH_PX && i < points.length; i += 2) {
+      pen.dot(points[i], points[i + 1], Math.min(DOT_PX, grid.cell / 4) + more, of);
     }
   }
 }

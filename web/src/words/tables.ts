@@ -20,3 +20,15 @@ export const MODE_TABLES: Readonly<Record<string, string>> = {
   OperatorMfuSummary: "矩阵乘核函数：FLOPs 与芯片峰值占比", KernelFlops: "各类核函数的 FLOPs 来自何处", ModuleMFU: "各模块的 FLOPs 与峰值占比", OperatorMFU: "每个矩阵乘核函数",
   whatif: "作业的 step 现状与可能", whatif_steps: "各 step：实测、无下发延迟、理想", whatif_causes: "使作业变慢的原因", whatif_workers: "各 worker 及其造成的变慢",
 };
+
+/** Kinds of slices and of what stands for some (docs/modes/call_tree.md), and of ops that what-if tells apart (src/analyze/whatif/whatif.h), in Chinese. */
+// prettier-ignore
+export const KINDS_OF: Readonly<Record<string, string>> = {
+  all: "全部", unknown: "未知", others: "其他", step: "step", pass: "趟", module: "模块", op: "算子", call: "调用", python: "Python", mark: "打点", "device-mark": "设备打点",
+  annotation: "标注", kernel: "核函数", job: "任务", communication: "通信", "communication-kernel": "通信核函数", "communication-task": "通信任务", copy: "拷贝", task: "任务",
+  synchronisation: "同步",
+  "forward-compute": "前向计算", "backward-compute": "反向计算", "backward-input-compute": "输入梯度计算", "backward-wgrad-compute": "权重梯度计算", "overlapped-compute": "重叠对计算",
+  "forward-pp-comm": "前向 PP 通信", "backward-pp-comm": "反向 PP 通信", "params-all-gather": "参数 all-gather", "grads-reduce-scatter": "梯度 reduce-scatter",
+  "separate-grads-all-reduce": "单独梯度 all-reduce", "layernorm-grads-all-reduce": "LayerNorm 梯度 all-reduce", "embedding-grads-all-reduce": "Embedding 梯度 all-reduce",
+  "optimizer-clip-main-grad": "优化器梯度裁剪", gc: "GC", optimizer: "优化器",
+};
