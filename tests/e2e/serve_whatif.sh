@@ -12,5 +12,8 @@ printf '{"traceEvents":[{"ph":"X","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur"
 "$PIPESCOPE_BIN" plan "$T/job" --layers 8,8,8,8 --json >"$T/plan.json"
 serve "$T/job"
 job=$url
+"$PIPESCOPE_BIN" simulate interleaved --chunks 2 --pp 2 --microbatches 4 --steps 2 --slow-stage 1:1.5 --profile "$T/chunks" >/dev/null
+serve "$T/chunks"
+chunks=$url
 serve "$T/alone.json"
-node web/test/whatif_page.mjs "$chromium" "$job" "$url" "$T/whatif.json" "$T/plan.json"
+node web/test/whatif_page.mjs "$chromium" "$job" "$url" "$chunks" "$T/whatif.json" "$T/plan.json"

@@ -1308,7 +1308,7 @@ const COLUMNS: Record<string, string> = {
   source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
   slowdown: "变慢倍数", alone: "仅此项", without: "除此项外", replica: "副本", repair: "改进", "step then": "叠加后的 step", order: "顺序",
   "layers now": "当前层数", "other work": "其他工作", unexplained: "未解释", "layers planned": "计划层数", "microbatch now": "当前 microbatch", "microbatch planned": "计划 microbatch",
-  "no.": "编号", layers: "层数", "beaten by": "被优于", "layers held": "保有",
+  "no.": "编号", layers: "层数", "beaten by": "被优于", "layers held": "持有",
 };
 
 /** Cells that are words of the program, in Chinese: those that name a part of a step (OverallCompare), and curves of memory. */

@@ -38,8 +38,10 @@ test("how many operators are shown is any number, or all", () => {
 test("an axis of bars has three ticks at least, and one at or above the highest bar", () => {
   assert.deepEqual(ticksUpTo(976, 4), [0, 200, 400, 600, 800, 1000]);
   assert.deepEqual(ticksUpTo(800, 4), [0, 200, 400, 600, 800]);
+  assert.deepEqual(ticksUpTo(1.003, 5), [0, 0.2, 0.4, 0.6, 0.8, 1, 1.2], "and not at 1.5");
   for (const most of [1, 3, 7.9, 820, 1999, 5001]) {
     const ticks = ticksUpTo(most, 2);
+    assert.ok(ticks.at(-1)! <= 1.5 * most, `${most}: ${ticks.join()}`);
     assert.ok(ticks.length >= 3 && ticks.at(-1)! >= most, `${most}: ${ticks.join()}`);
   }
   assert.deepEqual(ticksUpTo(0, 4), [0]);

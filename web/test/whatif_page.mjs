@@ -1,13 +1,13 @@
-// node whatif_page.mjs CHROMIUM URL ALONE WHATIF.json PLAN.json: the What-if page in a real browser. URL and ALONE are what `pipescope
+// node whatif_page.mjs CHROMIUM URL ALONE CHUNKS WHATIF.json PLAN.json: the What-if page in a real browser. URL and ALONE are what `pipescope
 // serve` prints for `simulate 1f1b --pp 4 --microbatches 8 --dp 2 --steps 3 --slow-stage 2:1.5 --profile` and for a capture
-// without a pipeline; the files are what `pipescope whatif --without stage=2` and `plan --layers 8,8,8,8` say of the first.
+// without a pipeline, CHUNKS of one with two chunks a stage; the files are what `pipescope whatif --without stage=2` and `plan --layers 8,8,8,8` say of the first.
 // PIPESCOPE_SHOTS=DIR keeps pictures.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { launchUnseen } from "./page.mjs";
 
-const [executablePath, url, alone, whatifFile, planFile] = process.argv.slice(2);
+const [executablePath, url, alone, chunks, whatifFile, planFile] = process.argv.slice(2);
 const browser = await launchUnseen(executablePath);
 const faults = [];
 const said = JSON.parse(readFileSync(whatifFile, "utf8"));
@@ -138,6 +138,19 @@ async function chinese(locator, textOf = (e) => e.innerText) {
   const factor = stage["microbatch planned_ns"] / stage["microbatch now_ns"];
   assert.ok(factors.split(",").includes(`2:${Number(factor.toFixed(4))}`), factors);
   await shot(page, "whatif-below.png");
+  await page.close();
+}
+
+// --- a schedule of several chunks: its lines are those of its plan among all ---------------------------------------------
+
+{
+  const page = await open(chunks, "&wi.layers=16");
+  const plan = section(page, "A better split of layers");
+  const own = plan.getByRole("button", { name: /^Plan \d+ below has its lines/ });
+  const number = /\d+/.exec(await own.innerText())[0];
+  await own.click();
+  await plan.getByText(`Stages of plan ${number}`).waitFor();
+  assert.equal(await plan.getByText("No lines to paste: how layers lie").count(), 0);
   await page.close();
 }
 

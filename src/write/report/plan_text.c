@@ -442,8 +442,8 @@ size_t ps_plan_remarks(const ps_plan_view *view, char out[PS_PLAN_REMARKS][PS_PL
             "layers x microbatches whose activations the fullest stage keeps. Beaten by: a plan that is "
             "no worse in step, held layers and copies of weights, and better in one. Where all stages had "
             "layers no piece is left without one (--empty-stages lets it).",
-            "layers：模型依次各段的层数；x 2：每个阶段的段数。held：保有最多的阶段所保有激活的层数 x microbatch "
-            "数。beaten by：在 step、保有量、权重份数上都不更差且有一项更好的计划。若各阶段原本都有层，则每段至少一层（--empty-stages "
+            "layers（层数）：模型依次各段的层数；x 2：每个阶段的段数。held（持有）：保有最多的阶段所保有激活的层数 x microbatch "
+            "数。beaten by（被优于）：在 step、保有量、权重份数上都不更差且有一项更好的计划。若各阶段原本都有层，则每段至少一层（--empty-stages "
             "允许空段）。"),
         proof_said(view->lang, view->schedules),
         ps_view_text(view->plan, 0, "note"),

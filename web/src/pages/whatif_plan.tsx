@@ -128,7 +128,7 @@ function Lines({ reply }: { reply: Tables }) {
     const text = at(column);
     return text === null || text === "" ? null : { name, line: line(String(text)) };
   }).filter((line) => line !== null);
-  const own = at("plan_of_own_schedule");
+  const own = at("plan of own schedule");
   return typeof own === "number" ? (
     <p>
       <button type="button" onClick={() => ask({ row: String(own) })}>

@@ -200,14 +200,16 @@ export function StackedBars({
 
 const LEAST_TICKS = 3;
 
-/** About `n`, the last at the highest bar or above it, and so many below that its end is read: 0, 500 and 1000 say little of 800. */
-export function ticksUpTo(most: number, n: number): number[] {
+/** How far the last tick may be above the highest bar, where more ticks can help. */
+const MOST_ABOVE = 1.25;
+
+/** About `n`, the last at the highest bar or above it, but not far, and so many below that its end is read: 0, 500 and 1000 say little of 800. */
+export function ticksUpTo(most: number, n: number, densest = 2 * n): number[] {
   const ticks = ticksOf(0, most, n);
-  if (ticks.length < LEAST_TICKS && most > 0) {
-    return ticksUpTo(most, n + 1);
-  }
   const last = ticks[ticks.length - 1];
-  return last < most ? [...ticks, Number((last + ticks[1]).toPrecision(12))] : ticks;
+  const all = last < most ? [...ticks, Number((last + ticks[1]).toPrecision(12))] : ticks;
+  const isGood = ticks.length >= LEAST_TICKS && all[all.length - 1] <= MOST_ABOVE * most;
+  return isGood || n >= densest || !(most > 0) ? all : ticksUpTo(most, n + 1, densest);
 }
 
 const ticksIn = (most: number, size: Size): number[] =>

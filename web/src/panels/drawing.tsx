@@ -220,6 +220,9 @@ function useMoves(canvas: { current: Element | null }, isOver: boolean, moved: (
     };
     let [frame, before] = [0, isOver ? at() : ""];
     const look = (): void => {
+      if (canvas.current === null) {
+        return;
+      }
       const now = at();
       if (now !== before) {
         before = now;
