@@ -65,6 +65,25 @@ test("what is shown first may be a part; Fit shows everything, and that stays so
   assert.equal(view.isAllChosen, false);
 });
 
+test("what is led to is legible: a sliver is brought to a width that is read, what is read leaves the window", () => {
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 3_000_000);
+  view.show(1_000_000, 2_000_000);
+  view.leadTo(1_500_000, 1_502_000); // 2 px
+  assert.ok(2000 / view.nsPerPx >= 100, "it is legible");
+  assert.ok(view.from <= 1_500_000 - 4000 && view.to >= 1_502_000 + 4000, "with what is around");
+  view.show(1_000_000, 2_000_000);
+  view.leadTo(1_500_000, 1_540_000);
+  assert.deepEqual([view.from, view.to], [1_000_000, 2_000_000], "40 px: it is read there");
+  view.leadTo(1_980_000, 2_020_000);
+  assert.equal(view.span, 1_000_000, "half in sight: moved, not zoomed");
+  assert.ok(view.to >= 2_020_000);
+  const before = [view.from, view.to];
+  view.leadTo(1_900_000, 1_900_000);
+  assert.deepEqual([view.from, view.to], before, "an instant has no width");
+});
+
 test("a window of 1 ns is exact a hundred hours from the origin", () => {
   const view = new Viewport();
   view.resize(1000);

@@ -16,6 +16,11 @@ export interface ViewportLimits {
 /** For what has nothing beside it: a step, an operator. */
 export const WITHIN: ViewportLimits = { leastSpanNs: 200, margin: 0, beyond: 0 };
 
+/** Narrower slices have no name, and are not told from those beside them. */
+const LEGIBLE_PX = 40;
+/** So many times their length is then shown on both sides. */
+const ROOM = 4;
+
 export class Viewport {
   /** Whole nanoseconds, and the rest in [0, 1). */
   private whole = 0;
@@ -160,6 +165,17 @@ export class Viewport {
     } else if (from < this.from || to > this.to) {
       const middle = from + (to - from) / 2;
       this.showInside(middle - this.span / 2, middle + this.span / 2);
+    }
+  }
+
+  /** To a slice that something leads to: what is legible in this window leaves it as it is, or moves it as little as is needed; what is
+   * too narrow for that is shown with some room around. */
+  leadTo(from: Ns, to: Ns): void {
+    const length = to - from;
+    if (length > 0 && length / this.nsPerPx < LEGIBLE_PX) {
+      this.showInside(from - length * ROOM, to + length * ROOM);
+    } else {
+      this.reveal(from, to);
     }
   }
 

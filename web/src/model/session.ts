@@ -151,7 +151,7 @@ let isShowing = false;
 /** While `selected` or `box` changes because something led there, not because it was clicked in the timeline. */
 export const wasLedTo = (): boolean => isShowing;
 
-/** Shows a slice in the timeline, from any page; with it the whole of `span`, viewNs. */
+/** Shows a slice in the timeline, from any page and by every key (the window: Viewport.leadTo); with it the whole of `span`, viewNs. */
 export function show(ref: Ref, span?: Goto["span"]): void {
   isShowing = true;
   selected.set(ref);

@@ -4,11 +4,6 @@ import type { Goto } from "../model/session";
 import { followExtent, moveWindow } from "../model/timeline";
 import { shiftAt } from "../model/tree";
 
-/** Narrower slices could not be seen. */
-const SEEN_PX = 3;
-/** So many times its length is then shown on both sides. */
-const ROOM = 20;
-
 export function travelTo(to: Goto): void {
   followExtent(); // before the first frame nothing is known of it, and the window would be cut to nothing
   if (to.span !== undefined) {
@@ -25,19 +20,11 @@ export function travelTo(to: Goto): void {
   }
 }
 
-/** Moves the window to a slice; it zooms in where the slice could not be seen. */
+/** Moves the window to a slice. */
 function revealSlice(ref: Ref): void {
   const shift = shiftAt(ref.rank, ref.lane);
-  if (shift === null) {
-    return;
+  if (shift !== null) {
+    const from = ref.start + shift;
+    moveWindow((view) => view.leadTo(from, from + ref.dur));
   }
-  const from = ref.start + shift;
-  const end = from + ref.dur;
-  moveWindow((view) => {
-    if (ref.dur / view.nsPerPx < SEEN_PX && ref.dur > 0) {
-      view.showInside(from - ref.dur * ROOM, end + ref.dur * ROOM);
-    } else {
-      view.reveal(from, end);
-    }
-  });
 }
