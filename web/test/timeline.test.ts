@@ -1191,6 +1191,16 @@ test("a box holds what it crosses; a closed row stands for all below it", () => 
     lanesCrossed(tree.items, 0, b.y + 2, b.y + 5, false).map((l) => l.lane),
     [0, 1, 2, 3, 4],
   );
+  input.pipelineOf = (rank) => (rank.key === "b" ? "Pipeline" : undefined);
+  layout();
+  const pipeline = tree.items.find((item) => item.kind === "pipeline")!;
+  assert.deepEqual(
+    lanesCrossed(tree.items, 0, pipeline.y + 2, pipeline.y + 5, false).map((l) => l.rank + l.lane),
+    ["b0", "b1", "b2", "b3", "b4"],
+    "a pipeline alone is all of its rank",
+  );
+  delete input.pipelineOf;
+  layout();
   const itemOf = (rank: string, lane: number) => tree.itemOfLane(input.lanesOf(rank)!, lane);
   assert.deepEqual(boxExtent(crossed, itemOf, 0), [host.y + 22, s1.y + 22]);
   assert.deepEqual(boxExtent(null, itemOf, 77), [0, 77]);

@@ -12,7 +12,7 @@ export function rowsCrossed(item: Item, top: number, bottom: number): [number, n
 }
 
 /** The lanes that a box from y0 to y1 (of the list of items) crosses. A row that is closed stands for all below it; open
- * headers stand for nothing, unless the box crosses nothing else. */
+ * headers and pipelines stand for nothing, unless the box crosses nothing else: then for all of their own. */
 export function lanesCrossed(
   items: readonly Item[],
   firstItem: number,
@@ -37,8 +37,7 @@ export function lanesCrossed(
       item.y + item.height <= top ||
       item.rank === null ||
       item.lanes === null ||
-      item.kind === "hidden" ||
-      item.kind === "pipeline"
+      item.kind === "hidden"
     ) {
       continue;
     }
@@ -55,6 +54,8 @@ export function lanesCrossed(
       } else {
         item.lanes.lanesBelow(item.node).forEach((lane) => add(key, lane, null));
       }
+    } else if (item.kind === "pipeline") {
+      headers.push(item);
     }
   }
   if (found.length === 0) {

@@ -14,7 +14,7 @@ import {
   systemRank,
   viewport,
 } from "../model/timeline";
-import { tree } from "../model/tree";
+import { tree, wantLanes } from "../model/tree";
 import { boxRank } from "../model/working_lanes";
 import { lanesCrossed } from "../model/boxes";
 import { analysisAt, AXIS_PX, markerAt } from "./draw_axis";
@@ -125,6 +125,10 @@ export class Gestures {
     const from = timeline.pointer.snapTo(begin.x, begin.y);
     let to = from;
     const beginY = scene.inside(region, begin.y);
+    const pipeline = scene.itemAt(begin.y)?.item;
+    if (pipeline?.kind === "pipeline" && pipeline.rank !== null) {
+      void wantLanes(pipeline.rank.key); // of a closed rank: the box is of its lanes
+    }
     const isZoom = e.altKey;
     const before = box.get();
     followDrag(plot, e, {

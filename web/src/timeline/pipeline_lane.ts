@@ -161,6 +161,36 @@ export function pipelineHit(
   return null;
 }
 
+/** The edge of a block or gap of the lane at y that is nearest to x, no further than `farPx`; null: there is none. */
+export function pipelineEdge(
+  scene: Scene,
+  view: Viewport,
+  x: number,
+  y: number,
+  farPx: number,
+): Ns | null {
+  const item = scene.itemAt(y)?.item;
+  const found = item?.kind === "pipeline" && item.rank !== null ? pipelineOf(item.rank) : null;
+  if (found === null) {
+    return null;
+  }
+  const { row, shiftNs } = found;
+  const at = view.ns(x) - shiftNs;
+  let far = farPx * view.nsPerPx;
+  let best: Ns | null = null;
+  for (const lane of [row.ops, row.bubbles]) {
+    for (let i = firstAfter(lane, at - far); i < lane.n && lane.start[i] <= at + far; i++) {
+      for (const edge of [lane.start[i], lane.end[i]]) {
+        if (Math.abs(edge - at) <= far) {
+          far = Math.abs(edge - at);
+          best = edge + shiftNs;
+        }
+      }
+    }
+  }
+  return best;
+}
+
 /** The first block that begins in the window, else the one that runs there; null: there is none. */
 export function firstBlock(rank: Rank, view: Viewport, rankShift: Ns): PipelineHit | null {
   const found = pipelineOf(rank);

@@ -31,6 +31,7 @@ export class Pointer {
     private readonly hits: HitFinder,
     private readonly data: TimelineData,
     private readonly lineAt: (x: number, y: number) => PipelineHit | null,
+    private readonly edgeAt: (x: number, y: number, farPx: number) => Ns | null,
     private readonly changed: () => void,
   ) {}
 
@@ -99,8 +100,12 @@ export class Pointer {
         };
   }
 
-  /** viewNs under a pixel, at the start or end of a slice that is near where there is one: of which, as tiles know it. */
+  /** viewNs under a pixel, at the start or end of a slice, or of a block of a pipeline, that is near where there is one: of which, as tiles know it. */
   snapTo(x: number, y: number): Snapped {
+    const edge = this.edgeAt(x, y, SNAP_PX);
+    if (edge !== null) {
+      return { ns: Math.round(edge), hit: null, isEnd: false };
+    }
     const hit = this.hits.at(viewport, x, y);
     const isNear = (edge: Ns): boolean => Math.abs(viewport.x(edge) - x) <= SNAP_PX;
     if (hit !== null && isNear(hit.from)) {

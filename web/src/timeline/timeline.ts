@@ -55,7 +55,7 @@ import { TextWidths } from "./labels";
 import { nameTest } from "./matches";
 import { makePalette, type Palette } from "./palette";
 import { Parts } from "./parts";
-import { pathHit, pipelineHit, type PipelineHit } from "./pipeline_lane";
+import { pathHit, pipelineEdge, pipelineHit, type PipelineHit } from "./pipeline_lane";
 import { Pointer } from "./pointer";
 import { Scene } from "./scene";
 import { Scrolling } from "./scrolling";
@@ -108,6 +108,7 @@ export class Timeline {
       this.hits,
       this.data,
       (x, y) => this.lineAt(x, y),
+      (x, y, farPx) => pipelineEdge(this.scene, viewport, x, y, farPx),
       () => this.listeners.tip(),
     );
     this.flows = new Flows(() => this.redraw());
