@@ -383,6 +383,7 @@ const WORDS = {
   "list.span": ["{0} framed", "框选 {0}"],
   "list.locked": ["locked", "已锁定"],
   "list.totals": ["{0} {0|slice|slices}, {1} in sum, {2} covered by what ran or waited", "{0} 个切片，合计 {1}；其中 {2} 内有运行或等待"],
+  "list.free": ["{0} {0|slice|slices} of lanes that stand for time without work: {1} in sum", "{0} 个切片，均属表示没有工作时间的泳道：合计 {1}"],
   "list.idle": ["nothing ran for {0}", "{0} 内无任何运行"],
   "list.idle-hint": ["Slices of Free, Before the first work and After the last work stand for time without work. A receive that only waits is an operator that runs: Slice Detail and Overall metrics say what of it is waiting.", "空闲、首项工作之前、末项工作之后的切片表示没有工作的时间。仅在等待的接收仍是正在运行的算子：其等待时间见切片详情与总体指标。"],
   "list.analysed": ["The span that is analysed, {0}", "所分析的时段，{0}"],

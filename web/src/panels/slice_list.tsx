@@ -44,6 +44,10 @@ export function lanesOf(b: Box): Map<string, number[]> {
 
 type WithTotals = Table & { totals?: { wall_ns: Ns; work_ns: Ns; n: number } };
 
+/** Its slices stand for time without work: none of them ran. */
+const isFree = ({ wall_ns, work_ns }: NonNullable<WithTotals["totals"]>): boolean =>
+  work_ns === 0 && wall_ns > 0;
+
 export function SliceList() {
   const b = useAtom(box);
   const all = useAtom(ranks);
@@ -135,7 +139,12 @@ function Boxed({ b, rank, boxed, lanes, setRank }: BoxedProps) {
           {t("list.span", duration(b.to - b.from))}
           {locked ? ` \u00b7 ${t("list.locked")}` : ""}
         </span>
-        {totals !== undefined && (
+        {totals !== undefined && isFree(totals) && (
+          <span title={t("list.idle-hint")}>
+            {t("list.free", totals.n, duration(totals.wall_ns))}
+          </span>
+        )}
+        {totals !== undefined && !isFree(totals) && (
           <>
             <span>
               {t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.work_ns))}
