@@ -2,8 +2,8 @@
 import type { Rank } from "../api/types";
 import { useAtom } from "../base/atom";
 import { grouped } from "../base/format";
-import { counts, foundIn, listParamsOf, mistake, query, search } from "../model/search";
-import { goto, offsets, rankOf, ranks } from "../model/session";
+import { counts, foundIn, listParamsOf, mistake, place, query, search } from "../model/search";
+import { goto, offsets, rankOf, ranks, selected } from "../model/session";
 import { laneName } from "../model/shown";
 import { rankWord, sliceWord, t } from "../words";
 import { Empty } from "./empty";
@@ -22,6 +22,8 @@ export function Find() {
   const lane = useAtom(foundIn);
   const all = useAtom(ranks);
   useAtom(offsets);
+  const at = useAtom(selected);
+  const n = useAtom(place);
   if (wrong !== null) {
     return (
       <Empty title={t("find.wrong", q.text)}>
@@ -99,6 +101,15 @@ export function Find() {
         params={params}
         title={whereFound(all)}
         name="found"
+        follow={
+          at === null
+            ? undefined
+            : {
+                key: `${at.rank}:${at.slice}`,
+                is: (row) => row.get("slice") === at.slice && row.get("rank") === at.rank,
+                at: lane === null ? n : -1,
+              }
+        }
         urlKey="found"
       />
     </div>

@@ -136,6 +136,13 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
     scroller.toTop(box.current);
     return () => rows.stop();
   }, [rows, tree === null ? asked.query : null]);
+  const { follow } = options;
+  useEffect(() => {
+    const i = follow === undefined ? -1 : placeOf(follow, shown, asked.query);
+    if (i >= 0 && i !== cursor.at) {
+      cursor.moveTo(i, false);
+    }
+  }, [follow?.key, follow?.at, rows.table]);
   useEffect(() => {
     if (rows.table !== null) {
       options.onTable?.(rows.table);
@@ -179,6 +186,21 @@ function useChosen(
       reveal(shown.chosen);
     }
   }, [shown.chosen, wanted, rows, hasRoom]);
+}
+
+/** Which row is followed: of those that are here, else where the list has it as long as nobody ordered or filtered it; -1: none. */
+function placeOf(
+  { is, at }: NonNullable<TableOptions["follow"]>,
+  shown: ShownRows,
+  query: Query,
+): number {
+  for (let i = 0; i < shown.total; i++) {
+    const row = shown.row(i);
+    if (row !== null && is(row)) {
+      return i;
+    }
+  }
+  return query.sort === null && !isFiltered(query) && at < shown.total ? at : -1;
 }
 
 /** Of the box, once it is there. */

@@ -26,6 +26,8 @@ export interface TableOptions {
   onRow?: (row: TableRow) => void;
   /** Called with the row under the pointer, null when it leaves. */
   onHover?: (row: TableRow | null) => void;
+  /** The row that something else goes to has the cursor. `key` names it; `at`: where it is in the list as it came, should it not be here yet. */
+  follow?: { key: string; is: (row: TableRow) => boolean; at: number } | undefined;
   /** Marks rows that something else has chosen. */
   isMarked?: (row: TableRow) => boolean;
   /** Key of the rank of rows that have no column `rank`. */
