@@ -56,7 +56,7 @@ export function Fields({
       <tbody>
         {rows.map(([name, value]) => (
           <tr key={name}>
-            <th scope="row" title={hintOf(name) || undefined}>
+            <th scope="row" title={hintOf(name) || name}>
               {name}
             </th>
             <td>{value}</td>
@@ -161,7 +161,10 @@ export function Detail() {
         {sliceWord(slice.name)}
       </span>,
     ],
-    [t("detail.kind"), [slice.kind, slice.category].filter((s) => s !== "").join(" \u00b7 ")],
+    [
+      t("detail.kind"),
+      [...new Set([slice.kind, slice.category])].filter((s) => s !== "").join(" \u00b7 "),
+    ],
     [
       t("detail.where"),
       [rankWord(rank?.label ?? ""), slice.process, slice.track]
