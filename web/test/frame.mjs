@@ -131,6 +131,10 @@ async function ready(page) {
   await wrong.locator(".gate input").fill(` ${base}/#token=${TOKEN}&tab=memory `);
   await wrong.keyboard.press("Enter");
   await ready(wrong);
+  // A shared address has none: another tab of the same browser lends it, one that the server does not take does not.
+  const shared = await open(own, "tab=memory", false);
+  await ready(shared);
+  assert.ok(!shared.url().includes(TOKEN));
   await own.close();
 }
 

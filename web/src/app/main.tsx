@@ -1,6 +1,6 @@
 /** Starts the viewer. */
 import { render } from "preact";
-import { takeToken } from "../api/client";
+import { lendToken, takeToken } from "../api/client";
 import { followLook } from "../model/look";
 import { connection, start } from "../model/session";
 import { followLanguage } from "../words";
@@ -16,6 +16,7 @@ import "./frame.css";
 import "../pages/pages.css";
 
 takeToken();
+lendToken(() => connection.get() === "ok");
 followLook();
 followLanguage();
 followAddress();

@@ -1,5 +1,5 @@
 /** What the page knows and what it looks at. Pages and panels read these atoms and set them; nothing else is shared. */
-import { ApiError, get, hasToken, post } from "../api/client";
+import { ApiError, borrowToken, get, hasToken, post } from "../api/client";
 import type { Rank, Ref, Session } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
@@ -213,9 +213,11 @@ let following = new AbortController();
 
 /** Reads what is served and follows its changes, for as long as the page lives or the token is taken. */
 export async function start(): Promise<void> {
-  if (!hasToken()) {
-    connection.set("no-token");
-    return;
+  if (!hasToken() && !(await borrowToken())) {
+    if (!hasToken()) {
+      connection.set("no-token");
+    }
+    return; // one that came meanwhile has begun by itself
   }
   connection.set("starting");
   const opened = await insist(() => get<Session>("session"));
