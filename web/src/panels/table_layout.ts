@@ -32,16 +32,31 @@ function widthOf(text: string): number {
 const LONG_NAME = 21;
 const WORD = 8;
 export const TAIL = 8;
-/** Room for them in digits: capitals are wider. */
-export const TAIL_CH = 9;
 export const isLongName = (text: string): boolean =>
   text.length >= LONG_NAME &&
   /^[\x20-\x7e]*$/.test(text) &&
   text.length >= WORD * text.trim().split(/\s+/).length;
 
-/** The end of a long name has more room than it may need (table_row.tsx): with that much more nothing of it gives way. */
+const tails = new Map<string, number>();
+const MOST_TAILS = 10_000;
+
+/** What the end of a long name takes, so that there is no hole between it and the dots. */
+export function tailPx(text: string): number {
+  const tail = text.slice(-TAIL);
+  let px = tails.get(tail);
+  if (px === undefined) {
+    if (tails.size >= MOST_TAILS) {
+      tails.clear();
+    }
+    px = Math.ceil(widthOf(tail)) + 1;
+    tails.set(tail, px);
+  }
+  return px;
+}
+
+/** The end of a long name has more room than it may need: with that much more nothing of it gives way. */
 const tailRoom = (text: string): number =>
-  isLongName(text) ? Math.max(0, widthOf("0".repeat(TAIL_CH)) - widthOf(text.slice(-TAIL))) : 0;
+  isLongName(text) ? Math.max(0, tailPx(text) - widthOf(text.slice(-TAIL))) : 0;
 
 /** A number as wide as it is shown: with the room of digits that others have behind their point, and each digit as wide as the widest. */
 const digitsOf = (shown: string, column: Column): string =>

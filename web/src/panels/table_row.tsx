@@ -4,7 +4,7 @@ import { inBrackets, t } from "../words";
 import { cellHint } from "../words/hints";
 import { Icon } from "./icons";
 import { cellText } from "./table_columns";
-import { isLongName, TAIL, TAIL_CH, TWIG_PX } from "./table_layout";
+import { isLongName, TAIL, tailPx, TWIG_PX } from "./table_layout";
 import { indentOf, type Column } from "./table_model";
 import type { TableOptions, TableRow } from "./table_options";
 import type { Branch } from "./table_tree";
@@ -138,7 +138,7 @@ function GridCell({ row, table, column, bar, most, branch, options, onToggle }: 
 function Name({ text, beside }: { text: string; beside: number }) {
   return isLongName(text) ? (
     <>
-      <span class="cell-head" style={{ maxWidth: `calc(100% - ${TAIL_CH}ch - ${beside}px)` }}>
+      <span class="cell-head" style={{ maxWidth: `calc(100% - ${tailPx(text) + beside}px)` }}>
         {text.slice(0, -TAIL)}
       </span>
       {text.slice(-TAIL)}
