@@ -15,7 +15,8 @@ export class ApiError extends Error {
   }
 }
 
-export const hasToken = (): boolean => sessionStorage.getItem(KEY) !== null;
+/** null: the page has none. */
+export const tokenNow = (): string | null => sessionStorage.getItem(KEY);
 
 /** True when the address had one. */
 export function takeToken(): boolean {
@@ -38,50 +39,6 @@ export function takeToken(): boolean {
 export function keepToken(text: string): void {
   const found = /[#&]token=([\w-]+)/.exec(text)?.[1] ?? text.trim();
   sessionStorage.setItem(KEY, found);
-}
-
-/** Tabs of one browser at one origin; no other origin hears it. */
-const tabs = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel(KEY);
-/** Another tab answers at once, or there is none that could. */
-const ANSWER_MS = 300;
-
-interface TabNews {
-  isWanted?: boolean;
-  token?: string;
-}
-
-/** Gives it to tabs that were opened without one: with an address that somebody shared. `isTaken`:
- * the server takes it. */
-export function lendToken(isTaken: () => boolean): void {
-  tabs?.addEventListener("message", (e: MessageEvent<TabNews>) => {
-    const token = sessionStorage.getItem(KEY);
-    if (e.data.isWanted === true && token !== null && isTaken()) {
-      tabs.postMessage({ token });
-    }
-  });
-}
-
-/** Asks other tabs for it; false: none has it, or it came otherwise meanwhile. */
-export function borrowToken(): Promise<boolean> {
-  return new Promise((done) => {
-    const end = (isFound: boolean): void => {
-      clearTimeout(timer);
-      tabs?.removeEventListener("message", take);
-      done(isFound);
-    };
-    const take = (e: MessageEvent<TabNews>): void => {
-      if (typeof e.data.token === "string") {
-        const isFirst = !hasToken();
-        if (isFirst) {
-          keepToken(e.data.token);
-        }
-        end(isFirst);
-      }
-    };
-    const timer = setTimeout(() => end(false), tabs === null ? 0 : ANSWER_MS);
-    tabs?.addEventListener("message", take);
-    tabs?.postMessage({ isWanted: true });
-  });
 }
 
 export type Params = Record<string, string | number | boolean | undefined>;

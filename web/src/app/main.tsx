@@ -1,6 +1,7 @@
 /** Starts the viewer. */
 import { render } from "preact";
-import { lendToken, takeToken } from "../api/client";
+import { takeToken } from "../api/client";
+import { lendToken } from "../api/other_tabs";
 import { followLook } from "../model/look";
 import { connection, start } from "../model/session";
 import { followLanguage } from "../words";

@@ -1,5 +1,6 @@
 /** What the page knows and what it looks at. Pages and panels read these atoms and set them; nothing else is shared. */
-import { ApiError, borrowToken, get, hasToken, post } from "../api/client";
+import { ApiError, get, post, tokenNow } from "../api/client";
+import { borrowToken } from "../api/other_tabs";
 import type { Rank, Ref, Session } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
@@ -213,8 +214,8 @@ let following = new AbortController();
 
 /** Reads what is served and follows its changes, for as long as the page lives or the token is taken. */
 export async function start(): Promise<void> {
-  if (!hasToken() && !(await borrowToken())) {
-    if (!hasToken()) {
+  if (tokenNow() === null && !(await borrowToken())) {
+    if (tokenNow() === null) {
       connection.set("no-token");
     }
     return; // one that came meanwhile has begun by itself
