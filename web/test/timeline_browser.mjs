@@ -266,6 +266,16 @@ await press("Home", "Shift+F10");
 await page.locator("[role=menu]").waitFor();
 await press("Escape");
 await onLane("k0", "a menu gives the focus back");
+// Faster than the focus follows: the menu is of the row that the key before led to.
+await press("ArrowDown");
+await page.evaluate(() => {
+  const at = document.activeElement;
+  at.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
+  at.dispatchEvent(new MouseEvent("contextmenu", { button: 0, bubbles: true, cancelable: true }));
+});
+await page.locator("[role=menu]").waitFor();
+await press("Escape");
+await onLane("k0", "and so does one that was asked for at once");
 await press("ArrowRight");
 
 // --- lanes that something led to, when the page is left and opened again -------------------------------------------------------

@@ -17,6 +17,7 @@ import {
   isFocused,
   isStop,
   lostFocus,
+  rowOfKeys,
   togglePin,
   treeKey,
 } from "./label_keys";
@@ -106,6 +107,9 @@ function drop(target: Item, isPins: boolean): void {
   }
   touchTree();
 }
+
+/** Of a mouse; a menu that keys ask for has another one. */
+const RIGHT_BUTTON = 2;
 
 /** Its buttons are no stops of Tab: keys of the row and its menu do the same (label_keys.ts). */
 function Row({
@@ -212,7 +216,9 @@ function Row({
       }}
       onClick={(e) => mark(item, e, region.items)}
       onDblClick={() => item.canOpen && toggle(item)}
-      onContextMenu={(e) => openMenu(e, item, actions)}
+      onContextMenu={(e) =>
+        openMenu(e, e.button === RIGHT_BUTTON ? item : rowOfKeys(item, region), actions)
+      }
     >
       {item.canOpen ? <Twist item={item} /> : <span class="tl-twist" />}
       {item.owner !== "" && <span class="tl-owner quiet">{item.owner}</span>}

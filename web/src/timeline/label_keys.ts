@@ -113,8 +113,8 @@ function focusRow(item: Item, region: Region, timeline: Timeline): void {
   touchTree();
 }
 
-/** The row that keys mean: the focus follows it with the next frame only, and keys may come faster. */
-function rowOfKeys(from: Item, region: Region): Item {
+/** The row that keys mean: the focus follows it with the next frame only, and keys may come faster. `from`: the one that the browser sent them to. */
+export function rowOfKeys(from: Item, region: Region): Item {
   const to = focused.get();
   return hasFocus && to !== null && to.isPins === region.isPins
     ? (region.items.find((item) => item.id === to.id) ?? from)
