@@ -314,6 +314,8 @@ const TASKS = {
     const moved = Number(/[+-]?\d+$/.exec(off.split(",").find((o) => o.includes(other.key)))[0]);
     assert.equal(moved, base.start - theirs.start, "by exactly what lies between the two starts");
     await v.page.locator(".toast", { hasText: `${other.label} moved by` }).waitFor();
+    await v.below("Slice Detail");
+    await v.page.locator(".detail", { hasText: "moved by" }).waitFor();
     await v.below("Find");
     const start = await v.page
       .locator(".find .grid-row", { hasText: other.label })

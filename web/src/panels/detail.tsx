@@ -4,10 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Link, Ref, Slice } from "../api/types";
 import { useAtom } from "../base/atom";
-import { duration, exact, percent } from "../base/time";
+import { duration, exact, percent, signedDuration } from "../base/time";
 import { whyNoLinks } from "../model/notes";
 import { fail } from "../model/notices";
-import { offsets, rankOf, selected, shiftOf, show } from "../model/session";
+import { movedBy, offsets, rankOf, selected, shiftOf, show } from "../model/session";
 import { shiftAt } from "../model/tree";
 import { rankWord, sliceWord, t } from "../words";
 import { argumentHint } from "../words/hints";
@@ -152,6 +152,7 @@ export function Detail() {
   }
   const rank = rankOf(slice.rank);
   const shift = shiftAt(slice.rank, slice.lane) ?? (rank === undefined ? 0 : shiftOf(rank));
+  const moved = rank === undefined ? 0 : movedBy(rank) + shift - shiftOf(rank);
   const share =
     slice.self_ns === null || slice.dur === 0 ? "" : ` (${percent(slice.self_ns / slice.dur)} %)`;
   const rows: [string, ComponentChildren][] = [
@@ -174,7 +175,11 @@ export function Detail() {
     [
       t("detail.start"),
       <>
-        {duration(slice.start + shift)} <span class="quiet">{exact(slice.start + shift)}</span>
+        {duration(slice.start + shift)}{" "}
+        <span class="quiet">
+          {exact(slice.start + shift)}
+          {moved === 0 ? "" : `, ${t("timeline.moved-by", signedDuration(moved))}`}
+        </span>
       </>,
     ],
     [
