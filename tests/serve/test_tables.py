@@ -213,8 +213,20 @@ class Tables(serving.Case):
             faults.append("plan: on one side only")
         for table in parsed(reply.body)["tables"] if text is not None else []:
             self.seen.append(table["name"])
-            faults += self.differences(table["name"], table, parsed(text)[re.sub("^plan_(?=.)", "", table["name"])])
+            key = re.sub("^plan_(?=.)", "", table["name"])
+            if key == "list":
+                faults += self.plan_list_faults(self.rows_of(table), parsed(text)["schedules"])
+            else:
+                faults += self.differences(table["name"], table, parsed(text)[key])
         return faults
+
+    def plan_list_faults(self, page, file):
+        """The list of plans is what the terminal shows of the schedules: fewer columns under shorter names."""
+        pairs = {"no.": "number", "step": "step_ns", "gain": "gain_share_percent", "held": "layers_held", "beaten by": "beaten_by"}
+        if len(page) != len(file):
+            return ["plan_list: %d rows, %d of the command" % (len(page), len(file))]
+        return ["plan_list: %s is %s, %s of the command" % (name, shown[name], row[key])
+                for shown, row in zip(page, file) for name, key in pairs.items() if name in shown and shown[name] != row[key]]
 
     def whatif_faults(self, page, file):
         """The file of the command has figures by their names, the page has tables."""

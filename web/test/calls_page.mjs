@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { launchUnseen } from "./page.mjs";
+import { atRest } from "./rest.mjs";
 
 const [executablePath, url, rankFile, allFile] = process.argv.slice(2);
 const browser = await launchUnseen(executablePath);
@@ -116,6 +117,7 @@ async function firstRow(page, level) {
   await slices.first().dblclick();
   await page.waitForFunction(() => /tab=timeline/.test(location.hash));
   await page.waitForFunction(() => /tl\.sel=|tl\.selected=|tl\.slice=/.test(location.hash));
+  await atRest(page); // the address is there before the page that takes keys
   await page.keyboard.press("m");
   await page.getByRole("button", { name: "Calls of the box" }).click();
   await page.waitForFunction(() => /ct\.scope=box/.test(location.hash));
