@@ -157,6 +157,13 @@ class Layout(serving.Case):
             self.assertEqual(reply.status, 400, reply)
             self.assertIn("order", str(reply.json()["error"]))
 
+    def test_a_simulation_speaks_the_language_of_whoever_asks(self):
+        with serving.Server(self.job) as s:
+            said = [s.post("/api/simulate?lang=" + lang, {"schedule": "dualpipev", "stages": 4, "microbatches": 8}).json()["chart"]["numbers"]
+                    for lang in ("en", "zh")]
+            self.assertIn("Numbers count on", said[0])
+            self.assertIn("编号", said[1])
+
 
 if __name__ == "__main__":
     serving.main()

@@ -1028,13 +1028,17 @@ test("a block that is kept lit stands in the address by what it is", () => {
 });
 
 test("while the chart is on its way the address keeps what it asked for", () => {
-  writeState({ pipeline: "1", step: "2", under: "beside:1", lit: "ops:41:12,22" });
-  assert.deepEqual(readState(null, "ops:41:12,22"), {
+  const asked = {
     pipeline: "1",
     step: "2",
     under: "beside:1",
     lit: "ops:41:12,22",
-  });
+    panel: "simulate",
+  };
+  writeState(asked);
+  assert.deepEqual(readState(null, "ops:41:12,22"), asked);
+  writeState({ ...asked, panel: "nothing" });
+  assert.equal(readState(null, null).panel, undefined);
 });
 
 test("the same op in the chart below: by stage, step, kind, microbatch, chunk and place", () => {

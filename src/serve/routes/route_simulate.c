@@ -267,6 +267,7 @@ static void answer_simulation(const ps_request *q, ps_reply *r) {
     }
     code = code == PS_OK ? ps_simulate_step(&a.of, &s, &err) : code;
     if (code == PS_OK) {
+        s.chart->lang = ps_param_lang(q); /* its notes */
         code = a.as_svg ? put_svg(&a, &s, r, &err) : put_simulation_page(&s, &r->body, &err);
     }
     if (code != PS_OK) {

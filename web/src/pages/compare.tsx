@@ -305,10 +305,22 @@ function Slower({ tables, whose }: { tables: ReadonlyMap<string, Table>; whose: 
       ["lost", "int", "ns", false],
       ["new", "int", "ns", false],
       ["base", "int", "ns", false],
+      ["new / base", "real", "", false],
       ["new / base a call", "real", "", false],
       ["row", "int", "", false],
     ]),
-    rows: rows.map((r, i) => withDetails([r.name, details[i], r.lost, r.now, r.base, r.aCall, i])),
+    rows: rows.map((r, i) =>
+      withDetails([
+        r.name,
+        details[i],
+        r.lost,
+        r.now,
+        r.base,
+        r.base > 0 ? r.now / r.base : null,
+        r.aCall,
+        i,
+      ]),
+    ),
   };
   return (
     <div class="card flush">

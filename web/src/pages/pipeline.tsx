@@ -29,6 +29,7 @@ import {
   isLoading,
   loadChart,
   loaded,
+  panel,
   readState,
   refusal,
   simulated,
@@ -154,7 +155,7 @@ function useAddress({ view }: Frame): void {
       write: writeState,
     });
     follow();
-    const stops = [under, choice, arrows, path, figures, form, job, cluster].map((atom) =>
+    const stops = [under, choice, arrows, path, figures, form, job, cluster, panel].map((atom) =>
       atom.listen(urlChanged),
     );
     return () => (stop(), stops.forEach((s) => s()));

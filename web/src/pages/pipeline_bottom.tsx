@@ -15,11 +15,21 @@ import "../panels/panels.css";
 import { SimulateForm } from "./pipeline_form";
 import { jump } from "./pipeline_jump";
 import { JobForm } from "./pipeline_job";
-import { choice, failure, form, loaded, simulated, under } from "./pipeline_state";
+import {
+  choice,
+  failure,
+  form,
+  loaded,
+  panel,
+  PANELS,
+  simulated,
+  under,
+  type Panel,
+} from "./pipeline_state";
 import { blockTable, chosenRows, pathTable, replayOf, WHY, withLeftOut } from "./pipeline_tables";
 import { chartWords } from "./pipeline_words";
 
-const TABS = {
+const TABS: Record<Panel, Word> = {
   stages: "pipeline.tab-stages",
   blocks: "pipeline.tab-blocks",
   path: "pipeline.tab-path",
@@ -27,11 +37,8 @@ const TABS = {
   others: "pipeline.tab-others",
   simulate: "pipeline.tab-simulate",
   job: "pipeline.tab-job",
-} satisfies Record<string, Word>;
-type Tab = keyof typeof TABS;
-const NAMES = Object.keys(TABS) as Tab[];
+};
 
-export const bottomTab = new Atom<Tab>("stages");
 const isOpen = new Atom(true);
 const height = new Atom(0); // 0: as the window suggests
 const allRows = new Atom(false);
@@ -51,7 +58,7 @@ function resize(e: PointerEvent): void {
 }
 
 export function Bottom() {
-  const tab = useAtom(bottomTab);
+  const tab = useAtom(panel);
   const open = useAtom(isOpen);
   const error = useAtom(failure);
   useAtom(height);
@@ -68,16 +75,16 @@ export function Bottom() {
     [],
   );
   useEffect(() => {
-    if (error !== null && bottomTab.get() !== "job") {
-      bottomTab.set("simulate"); // there are no tables
+    if (error !== null && panel.get() !== "job") {
+      panel.set("simulate"); // there are no tables
     }
   }, [error]);
-  const show = (name: Tab): void => {
+  const show = (name: Panel): void => {
     if (name === "simulate" && under.get() !== "form" && loaded.get() !== null) {
       // what stands in the form is what is drawn
       under.set("form");
     }
-    bottomTab.set(name);
+    panel.set(name);
     isOpen.set(true);
   };
   return (
@@ -105,7 +112,7 @@ export function Bottom() {
         />
       )}
       <div class="bottom-tabs" role="tablist">
-        {NAMES.map((name) => (
+        {PANELS.map((name) => (
           <button
             key={name}
             type="button"
@@ -137,7 +144,7 @@ export function Bottom() {
   );
 }
 
-const BODIES: Record<Tab, () => ComponentChild> = {
+const BODIES: Record<Panel, () => ComponentChild> = {
   stages: () => <Rows of="PipelineBubble" />,
   blocks: () => <Ops make={blockTable} title={t("pipeline.blocks")} />,
   path: () => <Path />,

@@ -474,6 +474,11 @@ const FORM_NUMBERS = [
   "p2p_ns",
 ] as const;
 
+/** Below the chart: tables, and forms. */
+export const PANELS = ["stages", "blocks", "path", "waits", "others", "simulate", "job"] as const;
+export type Panel = (typeof PANELS)[number];
+export const panel = new Atom<Panel>("stages");
+
 /** `lit`: the block that is kept lit, as the chart names it. */
 export function readState(
   window: { from: number; to: number } | null,
@@ -505,6 +510,9 @@ export function readState(
   }
   if (!figures.get()) {
     out.figures = "0";
+  }
+  if (panel.get() !== "stages") {
+    out.panel = panel.get();
   }
   if (window !== null) {
     out.window = `${Math.round(window.from)},${Math.round(window.to)}`;
@@ -544,6 +552,7 @@ export function writeState(state: Record<string, string>): void {
   arrows.set(state.arrows === "1");
   path.set(state.path === "1");
   figures.set(state.figures !== "0");
+  panel.set(PANELS.find((name) => name === state.panel) ?? "stages");
   const factors: Record<number, number> = {};
   for (const pair of state["sim-factors"]?.split(",") ?? []) {
     const [stage, factor] = pair.split(":").map(Number);
