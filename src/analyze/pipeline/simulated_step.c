@@ -281,7 +281,20 @@ static ps_code measure_simulated_step(const ps_simulated_ask *a, ps_simulated_st
     return code;
 }
 
-/* What step_ns is compared with: the same simulator, step and medians, and nothing of what was asked to be otherwise. */
+static ps_code run_simulated_step(ps_simulated_ask *a, ps_simulated_step *s, ps_err *err) {
+    ps_code code = prepare_simulated_step(a, s, err);
+    code = code == PS_OK ? ps_watch_ask(a->watch, err) : code;
+    int64_t *ns = code == PS_OK ? simulated_durations(a, s, err) : NULL;
+    s->chart = ns != NULL ? ps_sim_chart(s->plan, ns, s->p2p_ns, 1, 0, err) : NULL;
+    ps_free(ns);
+    if (code == PS_OK && s->chart == NULL) {
+        code = err->code;
+    }
+    code = code == PS_OK ? ps_watch_ask(a->watch, err) : code;
+    return code == PS_OK ? measure_simulated_step(a, s, err) : code;
+}
+
+/* What a step is compared with: the same simulator, step and medians, and nothing of what was asked to be otherwise. */
 static ps_code replay_own_schedule(const ps_simulated_ask *ask, ps_simulated_step *out,
                                    ps_err *err) {
     ps_simulated_ask own = {.measured = ask->measured,
@@ -289,29 +302,14 @@ static ps_code replay_own_schedule(const ps_simulated_ask *ask, ps_simulated_ste
                             .pipeline = ask->balanced ? -1 : ask->pipeline,
                             .given = {PS_SIMULATED_NOT_GIVEN, PS_SIMULATED_NOT_GIVEN,
                                       PS_SIMULATED_NOT_GIVEN, PS_SIMULATED_NOT_GIVEN},
-                            .p2p_ns = PS_SIMULATED_NOT_GIVEN};
+                            .p2p_ns = PS_SIMULATED_NOT_GIVEN,
+                            .watch = ask->watch};
     ps_simulated_step s = {0};
-    ps_code code = prepare_simulated_step(&own, &s, err);
-    int64_t *ns = code == PS_OK ? simulated_durations(&own, &s, err) : NULL;
-    size_t n_ops = s.plan != NULL ? s.plan->n_ops : 0;
-    ps_sim_result times = {.start_ns = ps_calloc(n_ops + 1, sizeof(int64_t)),
-                           .end_ns = ps_calloc(n_ops + 1, sizeof(int64_t))};
-    if (code == PS_OK && (ns == NULL || times.start_ns == NULL || times.end_ns == NULL)) {
-        code = ps_fail_nomem(err);
+    ps_code code = run_simulated_step(&own, &s, err);
+    if (code == PS_OK) {
+        out->replayed_ns = s.step_ns;
+        out->replayed_bubble_percent = s.bubble_percent;
     }
-    code = code == PS_OK ? ps_sim_run(s.plan, ns, s.p2p_ns, 0, &times, err) : code;
-    int64_t step_ns = 0; /* it begins at 0 */
-    double busy_ns = 0;  /* a device runs one op after the other */
-    for (size_t i = 0; code == PS_OK && i < n_ops; i++) {
-        step_ns = times.end_ns[i] > step_ns ? times.end_ns[i] : step_ns;
-        busy_ns += (double)(times.end_ns[i] - times.start_ns[i]);
-    }
-    out->replayed_ns = step_ns;
-    out->replayed_bubble_percent =
-        step_ns > 0 ? 100 * (1 - busy_ns / ((double)step_ns * own.params.n_stages)) : 0;
-    ps_free(times.start_ns);
-    ps_free(times.end_ns);
-    ps_free(ns);
     ps_simulated_step_fini(&s);
     return code;
 }
@@ -319,16 +317,7 @@ static ps_code replay_own_schedule(const ps_simulated_ask *ask, ps_simulated_ste
 ps_code ps_simulate_step(const ps_simulated_ask *ask, ps_simulated_step *out, ps_err *err) {
     ps_simulated_ask a = *ask; /* with what was measured */
     *out = (ps_simulated_step){.replayed_ns = PS_UNKNOWN_INT};
-    ps_code code = prepare_simulated_step(&a, out, err);
-    code = code == PS_OK ? ps_watch_ask(a.watch, err) : code;
-    int64_t *ns = code == PS_OK ? simulated_durations(&a, out, err) : NULL;
-    out->chart = ns != NULL ? ps_sim_chart(out->plan, ns, out->p2p_ns, 1, 0, err) : NULL;
-    ps_free(ns);
-    if (code == PS_OK && out->chart == NULL) {
-        code = err->code;
-    }
-    code = code == PS_OK ? ps_watch_ask(a.watch, err) : code;
-    code = code == PS_OK ? measure_simulated_step(&a, out, err) : code;
+    ps_code code = run_simulated_step(&a, out, err);
     if (code == PS_OK && ask->measured != NULL) {
         code = replay_own_schedule(ask, out, err);
     }

@@ -17,6 +17,7 @@ const JOB_DESTINATION: Said = [
 const COLUMN_HINTS: Readonly<Record<string, Said>> = {
   // --- the chart (docs/bubble.md) ---
   "PipelineBubble.busy": ["Time in ops of the stage, side by side ones once", "该阶段处于算子中的时间，并行部分只计一次"],
+  "PipelineBubble.overlapped": ["Of the busy time, not of the step: what of it has a forward beside a backward", "占繁忙时间（而非 step）的比例：前向与反向并行的部分"],
   "PipelineBubble.bubble": ["Warm-up, stall and cool-down: time of the step without an op and without other work", "预热、停顿与收尾之和：step 中既无算子也无其他工作的时间"],
   "PipelineBubble.idle": ["Bubble as a share of the step", "空泡占 step 的比例"],
   "PipelineBubble.warm-up": ["Bubble before the stage's first pass", "该阶段首个 pass 之前的空泡"],
